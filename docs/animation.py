@@ -19,7 +19,7 @@ PLACE = Path(__file__).parent / "images" / "pla.gif"
 
 
 def main() -> None:
-    """PLA on forty points, a frame a correction."""
+    """PLA on forty points, one frame per update."""
     rng = np.random.default_rng(14)
     X = rng.uniform(-1, 1, (60, 2))
     score = X @ [1.0, 1.4] - 0.25
@@ -28,7 +28,7 @@ def main() -> None:
     PLACE.parent.mkdir(exist_ok=True)
     rb.TraceDisplay(Replay(clf.trace_)).animate(PLACE, fps=1.25, dpi=80)
     size = PLACE.stat().st_size
-    print(f"{PLACE}: {clf.n_updates_} corrections, {size:,} bytes")
+    print(f"{PLACE}: {clf.n_updates_} updates, {size:,} bytes")
 
 
 if __name__ == "__main__":

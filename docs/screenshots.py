@@ -29,13 +29,13 @@ SHOTS = {
         1280,
         800,
         "dark",
-        "data=noisy&algorithm=pocket&order=random&corrections=200&t=54",
+        "data=noisy&algorithm=pocket&order=random&max_updates=200&t=54",
     ),
     "page-xor": (
         1280,
         800,
         "light",
-        "data=xor&algorithm=pocket&order=random&corrections=40&t=6&proof=1",
+        "data=xor&algorithm=pocket&order=random&max_updates=40&t=6&proof=1",
     ),
 }
 

@@ -150,7 +150,7 @@ def test_words_of_text_are_named_in_the_report_and_the_player_plays():
     pipe = fitted(CountVectorizer(), rb.Perceptron(), X=texts, y=kinds)
     assert "lunch" in rb.report(pipe, texts, kinds).html
     player = rb.widget(texts, kinds, clf=pipe)
-    assert player.story["corrections"] == pipe[-1].n_updates_
+    assert player.story["updates"] == pipe[-1].n_updates_
 
 
 def test_features_without_names_are_counted_from_one():

@@ -179,7 +179,7 @@ def test_a_report_on_noise_shows_what_blocks_every_line(told, tmp_path):
     page = Path("report.html").read_text(encoding="utf-8")
     story = json.loads(re.search(r'id="player-story">(.*?)</script>', page).group(1))
     assert (story["algorithm"], story["verdict"]["name"]) == ("pocket", "inseparable")
-    assert story["verdict"]["blocking"]
+    assert story["verdict"]["conflicts"]
     assert "farthest" not in page
     assert '<th scope="col">predicted' in page
 

@@ -21,7 +21,7 @@ KINDS = {
 
 
 def plane(rng, kind):
-    """Points and answers: of a line, with some of them turned around half of the time."""
+    """Points and targets: of a line, with some of them turned around half of the time."""
     n = int(rng.integers(2, 40))
     X, w = KINDS[kind](rng, n), rng.normal(size=3)
     y = np.where(0.3 * w[0] + X @ w[1:] > 0, 1, -1)
@@ -54,20 +54,20 @@ def settings(rng, blocks=1):
         "zero": str(rng.choice(list(ZEROS))),
         "eta": float(rng.choice([1, 1, 0.1, 0.3, 3e-5])),
         "start": start.tolist(),
-        "chance": int(rng.integers(2**31)),
-        "corrections": int(rng.choice([30, 200, 1000])),
+        "random_state": int(rng.integers(2**31)),
+        "max_updates": int(rng.choice([30, 200, 1000])),
     }
 
 
-def learnt(examples, told):
+def train_in_python(examples, chosen):
     """The run of these settings in Python."""
-    chance = np.random.default_rng(told["chance"])
-    rule = algorithms.Rule(told["order"], ZEROS[told["zero"]], told["eta"], chance)
-    start = np.array(told["start"], dtype=float)
-    if told["algorithm"] == "online":
+    rng = np.random.default_rng(chosen["random_state"])
+    rule = algorithms.Rule(chosen["order"], ZEROS[chosen["zero"]], chosen["eta"], rng)
+    start = np.array(chosen["start"], dtype=float)
+    if chosen["algorithm"] == "online":
         return algorithms.online(examples, rule, start)
-    budget = algorithms.Budget(10**9, told["corrections"])
-    if told["algorithm"] == "pla":
+    budget = algorithms.Budget(10**9, chosen["max_updates"])
+    if chosen["algorithm"] == "pla":
         return algorithms.pla(examples, rule, budget, start)
-    plan = PocketPlan(ratchet=told["algorithm"] == "ratchet")
+    plan = PocketPlan(ratchet=chosen["algorithm"] == "ratchet")
     return algorithms.pocket(examples, rule, budget, start, plan)

@@ -37,8 +37,8 @@ class Screen:
             time.sleep(0.02)
 
     @contextlib.contextmanager
-    def learning(self):
-        """Wait until what is done inside has been learnt from."""
+    def training(self):
+        """Wait until what is done inside has been trained on."""
         before = self.ask("() => Number(document.body.dataset.ready)")
         yield
         self.until(f"() => Number(document.body.dataset.ready) > {before}")

@@ -31,7 +31,7 @@ def overlap(one, other):
 @pytest.mark.parametrize("size", ["normal", "large"])
 def test_every_step_of_the_tour_keeps_the_picture_in_view(opened, size):
     screen = opened(f"#data=separable&type={size}", viewport=PROJECTOR)
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_role("button", name="A tour in four steps").click()
     for step in range(1, 5):
         screen.page.get_by_role("heading", name=f"{step}. ").wait_for()
@@ -43,7 +43,7 @@ def test_every_step_of_the_tour_keeps_the_picture_in_view(opened, size):
         spot = box(screen.page, ".rb-spot")
         assert tour["bottom"] <= spot["top"] <= PROJECTOR["height"] - 100, step
         if step < 4:
-            with screen.learning():
+            with screen.training():
                 screen.page.get_by_role("button", name="Next").click()
 
 
@@ -66,7 +66,7 @@ def test_data_set_and_algorithm_are_at_the_top(opened, viewport, size):
         field = screen.page.get_by_label(label)
         place = field.bounding_box()
         assert place["y"] + place["height"] <= viewport["height"] / 4
-        with screen.learning():
+        with screen.training():
             field.select_option(choice)
     state = screen.ask("() => window.rosenblatt.state")
     assert (state["data"], state["algorithm"]) == ("noisy", "pocket")
@@ -101,7 +101,7 @@ def drawn(screen, size=600):
 
 def test_the_names_of_w_and_the_pocket_cover_no_example(opened):
     for seed in range(1, 5):
-        screen = opened(f"#data=noisy&algorithm=pocket&order=random&corrections=60&seed={seed}")
+        screen = opened(f"#data=noisy&algorithm=pocket&order=random&max_updates=60&seed={seed}")
         for t in range(1, 61, 4):
             screen.ask(f"() => window.rosenblatt.player.show({t})")
             places = screen.ask("""() => {
@@ -144,7 +144,7 @@ def test_own_data_fill_the_picture(opened):
     assert screen.ask("() => window.rosenblatt.state.data") == "file"
     rows = "".join(f"{i / 100},{i % 5 / 90},{'no' if i < 5 else 'yes'}\n" for i in range(10))
     small = f"a,b,label\n{rows}"
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_label("Open a file").set_input_files(
             {"name": "small.csv", "mimeType": "text/csv", "buffer": small.encode()}
         )

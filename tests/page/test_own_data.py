@@ -17,12 +17,12 @@ def own(flowers):
 
 
 def test_own_data_are_carried_whole_with_what_is_proved_of_them(own):
-    told = own.to_json()
-    assert told["columns"] == ["long", "wide", "high"]
-    assert told["labels"] == ["no", "yes"]
-    assert told["X"] == own.examples.X.tolist()
-    assert told["verdict"]["name"] == "separable"
-    assert len(told["verdict"]["weights"]) == 4
+    written = own.to_json()
+    assert written["columns"] == ["long", "wide", "high"]
+    assert written["labels"] == ["no", "yes"]
+    assert written["X"] == own.examples.X.tolist()
+    assert written["verdict"]["name"] == "separable"
+    assert len(written["verdict"]["weights"]) == 4
 
 
 def test_a_long_file_is_sampled_and_a_wide_one_refused(own):

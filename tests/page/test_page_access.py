@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.slow_without_jit
 
-STATE = "#data=noisy&algorithm=pocket&order=random&corrections=60&proof=1&t=7&tour=4"
+STATE = "#data=noisy&algorithm=pocket&order=random&max_updates=60&proof=1&t=7&tour=4"
 CONTROLS = {"button", "checkbox", "combobox", "slider", "spinbutton", "link", "application",
             "DisclosureTriangle"}  # fmt: skip
 
@@ -99,8 +99,8 @@ def test_axe_finds_nothing(opened, look):
         # By the driver: the page's own policy lets no other script in.
         screen.page.evaluate(axe)
         wrong, fine = screen.ask("() => axe.run().then((r) => [r.violations, r.passes.length])")
-        told = [(one["id"], node["html"]) for one in wrong for node in one["nodes"]]
-        assert told == []
+        faults = [(one["id"], node["html"]) for one in wrong for node in one["nodes"]]
+        assert faults == []
         assert fine > 20
 
 
@@ -158,7 +158,7 @@ def test_the_structure_is_sound(opened):
 
 
 def test_tab_reaches_everything_and_the_focus_is_seen(opened):
-    screen = opened("#data=noisy&algorithm=pocket&order=random&corrections=60&t=7")
+    screen = opened("#data=noisy&algorithm=pocket&order=random&max_updates=60&t=7")
     wanted = screen.ask("""() => [...document.querySelectorAll(
       "button, select, input, summary, a[href], [tabindex='0']")]
       .filter((e) => !e.disabled && e.checkVisibility()).length""")
@@ -180,7 +180,7 @@ def test_tab_reaches_everything_and_the_focus_is_seen(opened):
     assert unseen == []
 
 
-def test_what_happens_is_told_to_a_screen_reader(opened):
+def test_updates_are_announced_to_a_screen_reader(opened):
     screen = opened("#data=separable")
     screen.page.get_by_role("button", name="Step: make one update").click()
     live = screen.page.locator(".rb-player [role=status]").inner_text()

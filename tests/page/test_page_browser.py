@@ -18,22 +18,23 @@ from rosenblatt.read.plan import ColumnOptions
 pytestmark = pytest.mark.slow_without_jit
 
 POCKET = (
-    "#data=noisy&algorithm=pocket&order=random&chance=3&eta=0.3&start=0.5,-1,0.25&corrections=80"
+    "#data=noisy&algorithm=pocket&order=random&random_state=3"
+    "&eta=0.3&start=0.5,-1,0.25&max_updates=80"
 )
 
 
-def test_examples_are_added_by_clicking_and_learnt_from_at_once(opened):
+def test_clicking_adds_examples_and_trains_at_once(opened):
     screen = opened()
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_role("button", name="Take all examples away").click()
     assert screen.points == []
-    with screen.learning():
+    with screen.training():
         screen.click(0.5, 0.5)
     assert "needs two labels" in screen.page.locator(".rb-lead").inner_text()
     screen.page.keyboard.press("x")
-    with screen.learning():
+    with screen.training():
         screen.click(-0.5, -0.25)
-    with screen.learning():
+    with screen.training():
         screen.click(0.1, -0.5, modifiers=["Shift"])  # shift: the other kind
     (x1, y1, one), (x2, y2, two), (_, _, three) = screen.points
     assert (one, two, three) == (1, -1, 1)
@@ -47,19 +48,19 @@ def test_examples_are_moved_erased_and_brought_back(opened):
     box = screen.page.locator(".rb-plane").bounding_box()
     begin, end = screen.place(0.5, 0.5), screen.place(-0.3, 0.2)
     mouse = screen.page.mouse
-    with screen.learning():
+    with screen.training():
         mouse.move(box["x"] + begin["x"], box["y"] + begin["y"])
         mouse.down()
         mouse.move(box["x"] + end["x"], box["y"] + end["y"], steps=4)
         mouse.up()
-    screen.until("() => !window.rosenblatt.asking")
+    screen.until("() => !window.rosenblatt.training")
     assert screen.points[0] == pytest.approx([-0.3, 0.2, 1], abs=0.01)
     screen.page.get_by_role("button", name="Erase examples").click()
-    with screen.learning():
+    with screen.training():
         screen.click(0, -0.5)
     assert len(screen.points) == 2
     for count in (3, 3):
-        with screen.learning():
+        with screen.training():
             screen.page.get_by_role("button", name="Undo").click()
         assert len(screen.points) == count
     assert screen.points[0] == [0.5, 0.5, 1]
@@ -105,7 +106,7 @@ def test_a_frame_that_began_before_play_does_not_go_back(opened):
     assert screen.troubles == []
 
 
-def test_every_correction_has_its_mark_on_the_slider(opened):
+def test_every_update_has_its_mark_on_the_slider(opened):
     screen = opened()
     marks, total = screen.ask("""() => {
       const { player } = window.rosenblatt;
@@ -150,10 +151,10 @@ def test_every_t_shows_the_weights_of_the_trace(opened, hash):
 def test_xor_is_refused_a_line_and_the_proof_is_seen(opened):
     screen = opened()
     page = screen.page
-    with screen.learning():
+    with screen.training():
         page.get_by_label("Data set").select_option("xor")
     assert page.locator(".rb-verdict h2").inner_text() == "Inseparable"
-    with screen.learning():
+    with screen.training():
         page.get_by_label("Algorithm").select_option("pocket")
     page.get_by_role("button", name="To the last update").click()
     assert screen.fact("pocket") == "1"
@@ -177,7 +178,7 @@ def test_the_widest_band_and_the_rows_on_it_are_shown(opened):
 
 def test_a_link_reproduces_the_state(opened):
     first = opened(POCKET + "&zero=positive&theme=dark&type=large&speed=5")
-    with first.learning():
+    with first.training():
         first.click(0.31, 0.12)
     first.page.get_by_label("Show the proof in the picture").check()
     first.page.get_by_label("Update t").fill("17")
@@ -194,17 +195,17 @@ def test_a_link_reproduces_the_state(opened):
 @pytest.mark.parametrize("data", ["credit", "file&x=wide&y=high"])
 def test_a_link_to_changed_or_no_examples_keeps_what_they_are_called(opened, data):
     first = opened(f"#data={data}&algorithm=pocket&order=random&t=3")
-    with first.learning():
+    with first.training():
         first.page.locator(".rb-plane").click(position={"x": 100, "y": 100})
     first.until("() => /^#z=|points=/.test(location.hash)")
     second = opened("#" + first.page.url.partition("#")[2])
     svg = "() => window.rosenblatt.player.svg()"
     assert second.ask(svg) == first.ask(svg)
-    with second.learning():
+    with second.training():
         second.page.get_by_role("button", name="Take all examples away").click()
     second.until("() => location.hash.includes('points=none')")
     assert opened("#" + second.page.url.partition("#")[2]).points == []
-    with second.learning():
+    with second.training():
         second.page.get_by_role("button", name="Undo").click()
     assert second.points == first.points
 
@@ -249,18 +250,18 @@ def test_the_keyboard_is_enough(opened):
     page.keyboard.press("x")
     for _ in range(5):
         page.keyboard.press("ArrowLeft")
-    with screen.learning():
+    with screen.training():
         page.keyboard.press("Enter")
     x, y, answer = screen.points[2]
     assert x < 0 and abs(y) < 0.01 and answer == -1  # noqa: PT018
     page.keyboard.press("m")
     page.keyboard.press("Enter")
     page.keyboard.press("Shift+ArrowUp")
-    with screen.learning():
+    with screen.training():
         page.keyboard.press("Enter")
-    screen.until("() => !window.rosenblatt.asking")
+    screen.until("() => !window.rosenblatt.training")
     assert screen.points[2][1] > 0.1
-    with screen.learning():
+    with screen.training():
         page.keyboard.press("Delete")
     assert len(screen.points) == 2
     page.keyboard.press("Tab")
@@ -296,7 +297,7 @@ def test_it_fits_from_phone_to_projector(opened, width, large):
 def test_the_tour_has_the_four_steps_of_the_lecture(opened):
     screen = opened()
     page = screen.page
-    with screen.learning():
+    with screen.training():
         page.get_by_role("button", name="A tour in four steps").click()
     titles = []
     for step in range(4):
@@ -305,7 +306,7 @@ def test_the_tour_has_the_four_steps_of_the_lecture(opened):
         assert screen.ask("() => document.activeElement.tagName") == "H2" or step
         assert page.locator(".rb-spot").count() == 1
         if step < 3:
-            with screen.learning():
+            with screen.training():
                 page.get_by_role("button", name="Next").click()
     words = ["hypothesis", "update", "guarantee", "pocket"]
     assert [title.split()[-1] for title in titles] == words
@@ -319,10 +320,10 @@ def test_own_data_by_two_columns_or_projected(opened):
     page = screen.page
     assert page.get_by_label("Data set").input_value() == "file"
     assert screen.points[:2] == [[0, 0, -1], [1, 5, -1]]
-    with screen.learning():
+    with screen.training():
         page.get_by_label("Horizontal axis").select_option("high")
     assert screen.points[1] == [3, 5, -1]
-    with screen.learning():
+    with screen.training():
         page.get_by_label("Horizontal axis").select_option("*")
     assert "Trained on all 3 features" in page.locator("#settings").inner_text()
     assert page.get_by_role("button", name="Add circles: key o").is_disabled()
@@ -343,35 +344,35 @@ def test_a_proof_beyond_the_plane_is_pythons_and_checked_again(opened, flowers):
     proof = Proof.from_json(screen.exported("Proof").decode())
     data = read_data(Source.find(str(flowers)), Layout(), ColumnOptions())
     assert proof.check_examples(data.examples)
-    with screen.learning():
+    with screen.training():
         screen.ask(
             "() => { const { own } = window.rosenblatt;"
             "own.verdict = { ...own.verdict, proof: own.verdict.proof.replace('0x', '0x1') };"
-            "window.rosenblatt.set({ chance: 5 }); }"
+            "window.rosenblatt.set({ random_state: 5 }); }"
         )
     assert screen.page.locator(".rb-verdict h2").inner_text() == "Undecided"
-    told = screen.page.locator(".rb-bound").inner_text()
-    assert told.startswith("The proof that came with the data does not hold:")
+    shown = screen.page.locator(".rb-bound").inner_text()
+    assert shown.startswith("The proof that came with the data does not hold:")
 
 
 def test_settings_reach_the_algorithm(opened):
     screen = opened()
     page = screen.page
-    with screen.learning():
+    with screen.training():
         page.get_by_label("Order of visits").select_option("first")
-    with screen.learning():
+    with screen.training():
         page.get_by_label("Learning rate η").fill("0.5")
         page.keyboard.press("Enter")
-    with screen.learning():
+    with screen.training():
         page.get_by_label("sign(0) is").select_option("negative")
-    with screen.learning():
+    with screen.training():
         page.get_by_label("Initial w1").fill("2")
         page.keyboard.press("Enter")
     page.get_by_label("Update t").fill("3")
     story = "() => window.rosenblatt.player.story.json"
-    told = screen.ask(story)
-    assert (told["order"], told["eta"], told["zero"]) == ("first", 0.5, -1)
-    assert told["start"] == [0, 2, 0]
+    run = screen.ask(story)
+    assert (run["order"], run["eta"], run["zero"]) == ("first", 0.5, -1)
+    assert run["start"] == [0, 2, 0]
     exact = json.loads(page.locator(".rb-sum").get_attribute("data-exact"))
     assert exact == screen.python()["trace"].weights(3).tolist()
 
@@ -390,7 +391,7 @@ def test_a_long_state_is_compressed_and_a_longer_one_offered_as_a_file(opened, t
     first.ask("""() => {
       const point = (_, i) => [Math.sin(i), Math.cos(i * i), 1 - 2 * (i % 2)];
       const points = Array.from({ length: 2500 }, point);
-      return window.rosenblatt.set({ points, corrections: 30, t: 9 });
+      return window.rosenblatt.set({ points, max_updates: 30, t: 9 });
     }""")
     with first.page.expect_download() as download:
         first.page.get_by_role("button", name="Copy a link to exactly this").click()
@@ -429,7 +430,7 @@ def test_no_line_makes_fewer_mistakes_and_the_page_says_so(opened):
     assert sum(wrong) == found.mistakes
     screen.page.get_by_label("Show the proof in the picture").check()
     assert ">fewest mistakes<" in screen.exported("Picture (SVG)").decode()
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_role("button", name="Take all examples away").click()
     assert not screen.page.locator("[data-fact=fewest]").is_visible()
 
@@ -444,26 +445,26 @@ def test_a_proof_from_the_page_is_checked_by_python(opened):
 
 def test_a_circle_can_lie_on_a_cross_by_click_and_by_numbers(opened):
     screen = opened("#points=o0.5,0.5x-0.5,-0.5")
-    with screen.learning():
+    with screen.training():
         screen.click(-0.5, -0.5)
     assert screen.points[2] == [-0.5, -0.5, 1]
     assert screen.page.locator(".rb-verdict h2").inner_text() == "Quasi-separable"
     screen.page.keyboard.press("x")
     screen.page.get_by_label("x1 of a new example").fill("0.125")
     screen.page.get_by_label("x2 of a new example").fill("-0.75")
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_role("button", name="Add", exact=True).click()
     assert screen.points[3] == [0.125, -0.75, -1]
 
 
-def test_a_number_that_is_none_is_marked_when_it_is_left(opened):
+def test_an_invalid_number_is_marked_when_the_field_is_left(opened):
     screen = opened()
     field = screen.page.get_by_label("Maximum number of updates")
     field.fill("0")
     screen.page.keyboard.press("Tab")
     assert field.get_attribute("aria-invalid") == "true"
     assert screen.page.locator(".hint").inner_text() == "a number from 1 to 100,000"
-    with screen.learning():
+    with screen.training():
         field.fill("12")
         screen.page.keyboard.press("Tab")
     assert field.get_attribute("aria-invalid") == "false"
@@ -477,7 +478,7 @@ def test_a_file_can_be_dropped_on_the_page(opened):
       data.items.add(new File([text], name));
       document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
     }"""
-    with screen.learning():
+    with screen.training():
         text = "a;b;c;sort\n1;2;9;good\n2;3;8;bad\n5;1;7;good\n"
         screen.page.evaluate(drop, ["wine.csv", text])
     assert screen.points == [[1, 2, 1], [2, 3, -1], [5, 1, 1]]
@@ -485,10 +486,10 @@ def test_a_file_can_be_dropped_on_the_page(opened):
     assert about == "About a and b, 3 rows of wine.csv."
     drawn = screen.exported("Picture (SVG)").decode()
     assert "○ good" in drawn and "× bad" in drawn  # noqa: PT018
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_label("Horizontal axis").select_option("*")
     assert "rosenblatt watch, given the file" in screen.page.locator(".rb-bound").inner_text()
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_label("Open a file").set_input_files(
             {"name": "b.csv", "mimeType": "text/csv", "buffer": b"0.5,1,n\n2,3,y\n2.5,4,y\n"}
         )
@@ -514,7 +515,7 @@ def test_on_a_projector_picture_step_play_and_verdict_are_one_screen(opened, hei
 def test_notes_move_nothing_and_go_away(opened):
     screen = opened()
     before = screen.page.locator(".rb-plane").bounding_box()
-    with screen.learning():
+    with screen.training():
         screen.click(0.9, -0.9)
     assert "added at" in screen.page.locator("#note").inner_text()
     assert screen.page.locator(".rb-plane").bounding_box() == before
@@ -530,12 +531,12 @@ def test_at_the_start_nothing_is_ringed_and_a_legend_tells_the_signs(opened):
     assert "○ yes, +1" in drawn
 
 
-def test_the_tour_brings_into_view_what_it_speaks_of(opened):
+def test_the_tour_scrolls_to_the_element_it_describes(opened):
     screen = opened("#data=separable&type=large", viewport={"width": 1280, "height": 720})
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_role("button", name="A tour in four steps").click()
     for _ in range(3):
-        with screen.learning():
+        with screen.training():
             screen.page.get_by_role("button", name="Next").click()
         screen.until("""() => {
           const { top } = document.querySelector(".rb-spot").getBoundingClientRect();

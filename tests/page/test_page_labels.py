@@ -19,23 +19,23 @@ def test_a_key_and_a_button_for_each_label(opened):
     places = [(-0.7, -0.7), (0.7, -0.6), (0.1, 0.8), (-0.8, 0.5), (0.75, 0.55)]
     for k, place in enumerate(places):
         screen.page.keyboard.press(str(k + 1))
-        with screen.learning():
+        with screen.training():
             screen.click(*place)
     assert [point[2] for point in screen.points] == [-1, 1, 2, 3, 4]
     screen.page.get_by_role("button", name="Add triangles, a third label: key 3").click()
-    with screen.learning():
+    with screen.training():
         screen.click(0.2, 0.9)
     assert "Triangle added at" in screen.page.locator("#note").inner_text()
     story = screen.ask("() => window.rosenblatt.player.story.json")
     assert story["labels"] == ["×", "○", "△", "□", "◆"]
-    assert story["answers"] == [0, 1, 2, 3, 4, 2]
+    assert story["targets"] == [0, 1, 2, 3, 4, 2]
     assert screen.page.locator(".rb-verdict h2").inner_text() == "Separable"
 
 
 def test_labels_that_are_not_there_are_not_learnt(opened):
     two = opened("#points=t0.5,0.5d-0.5,-0.5d0.1,-0.4")
     story = two.ask("() => window.rosenblatt.player.story.json")
-    assert (story["labels"], story["answers"]) == (["△", "◆"], [-1, 1, 1])
+    assert (story["labels"], story["targets"]) == (["△", "◆"], [-1, 1, 1])
     drawn = two.exported("Picture (SVG)").decode()
     assert "△" in drawn
     assert "◆" in drawn
@@ -62,14 +62,14 @@ def test_step_rewind_and_the_rival(opened):
 
 
 def test_a_link_holds_all_labels_and_the_python_lines_make_the_same_run(opened):
-    rule = "&algorithm=pocket&order=random&chance=5&eta=0.3&corrections=40&tool=s"
+    rule = "&algorithm=pocket&order=random&random_state=5&eta=0.3&max_updates=40&tool=s"
     start = ",".join(map(str, np.linspace(-1, 1, 15).round(2)))
     first = opened(FIVE + rule + f"&start={start}&t=3")
     first.until("() => location.hash.includes('t=3')")
     link = first.ask("() => window.rosenblatt.writeAddress()")
     second = opened("#" + link.partition("#")[2])
-    told = "() => JSON.stringify([window.rosenblatt.points, window.rosenblatt.state])"
-    assert second.ask(told) == first.ask(told)
+    state = "() => JSON.stringify([window.rosenblatt.points, window.rosenblatt.state])"
+    assert second.ask(state) == first.ask(state)
     trace = second.python()["trace"]
     story = second.ask(
         "() => { const { rows, rivals, weights } = window.rosenblatt.player.story.json;"
@@ -93,7 +93,7 @@ def test_online_the_python_lines_make_the_same_run(opened):
 def test_a_file_with_three_kinds_of_answer_is_opened_and_exported(opened):
     screen = opened()
     rows = "".join(f"{i % 5},{i % 3 * 2},{'abc'[i % 3]}\n" for i in range(12))
-    with screen.learning():
+    with screen.training():
         screen.page.get_by_label("Open a file").set_input_files(
             {"name": "k.csv", "mimeType": "text/csv", "buffer": b"u,v,kind\n" + rows.encode()}
         )
@@ -110,8 +110,8 @@ def test_examples_that_cannot_all_be_right_are_named_with_their_rivals(opened):
     screen = opened("#points=x0,0o1,0x2,0t0.5,1&proof=1")
     verdict = screen.page.locator(".rb-verdict")
     assert verdict.locator("h2").inner_text() == "Quasi-separable"
-    told = verdict.locator("table").inner_text()
-    assert "○ example 2 against ×" in told
+    shown = verdict.locator("table").inner_text()
+    assert "○ example 2 against ×" in shown
     shares = screen.ask("() => window.rosenblatt.player.story.verdict.shares")
     assert sum(shares) == pytest.approx(1)
     found = rb.separability([[0, 0], [1, 0], [2, 0], [0.5, 1]], [0, 1, 0, 2])

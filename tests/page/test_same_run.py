@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from firefoxes import firefox
-from planes import KINDS, labelled_plane, learnt, plane, settings
+from planes import KINDS, labelled_plane, plane, settings, train_in_python
 
 from rosenblatt import strictjson
 from rosenblatt.algorithms.cells import cells_optimum
@@ -21,9 +21,9 @@ from rosenblatt.show.story import weights_along
 pytestmark = pytest.mark.slow_without_jit
 
 MODULES = """
-import { Chance } from "./chance.js";
+import { RandomGenerator } from "./random.js";
 import { fewest } from "./fewest.js";
-import { learn } from "./learn.js";
+import { train } from "./train.js";
 import { againstRivals, checkProof } from "./proof.js";
 import { proofText } from "./prooftext.js";
 
@@ -33,16 +33,16 @@ const last = (search) => {
     if (done) return value;
   }
 };
-const judged = (text, points, answers) => {
+const checked = (text, points, targets) => {
   try {
-    return checkProof(text, points, answers);
+    return checkProof(text, points, targets);
   } catch (error) {
     return error.name === "Error" ? "refused" : String(error);
   }
 };
-window.told = ({ points, answers, settings }) => {
+window.trained = ({ points, targets, settings }) => {
   const names = ["x1", "x2"];
-  const story = learn({ points, answers, names, labels: names }, settings);
+  const story = train({ points, targets, names, labels: names }, settings);
   const { rows, weights, ends, reason, pocket, verdict } = story;
   return {
     rows,
@@ -53,29 +53,29 @@ window.told = ({ points, answers, settings }) => {
     verdict: verdict.name,
     bound: verdict.bound,
     radius: verdict.radius,
-    proof: proofText(verdict.proof, points, answers),
-    fewest: last(fewest(points, answers)).mistakes,
+    proof: proofText(verdict.proof, points, targets),
+    fewest: last(fewest(points, targets)).mistakes,
   };
 };
-window.labelled = ({ points, answers, labels, settings }) => {
-  const plane = { points, answers, names: ["", ""], labels };
-  const { weights, mistakes, verdict, ...story } = learn(plane, settings);
+window.labelled = ({ points, targets, labels, settings }) => {
+  const plane = { points, targets, names: ["", ""], labels };
+  const { weights, mistakes, verdict, ...story } = train(plane, settings);
   const { proof, ...rest } = verdict;
-  const rows = proof && againstRivals({ ...proof, x0: 1 }, points, answers);
-  const told = { ...rest, proof: proof && proofText(proof, rows.X, rows.y) };
+  const rows = proof && againstRivals({ ...proof, x0: 1 }, points, targets);
+  const checkedVerdict = { ...rest, proof: proof && proofText(proof, rows.X, rows.y) };
   const numbers = { weights: Array.from(weights), mistakes: Array.from(mistakes) };
-  return { ...story, verdict: told, ...numbers };
+  return { ...story, verdict: checkedVerdict, ...numbers };
 };
-window.judged = (texts, points, answers) => texts.map((text) => judged(text, points, answers));
+window.checked = (texts, points, targets) => texts.map((text) => checked(text, points, targets));
 window.drawn = (seed) => {
-  const chance = new Chance(seed);
+  const rng = new RandomGenerator(seed);
   const many = (count, draw) => Array.from({ length: count }, draw);
   return [
-    many(50, () => chance.random()),
-    chance.permutation(31),
-    many(31, () => chance.below(31)),
-    chance.permutation(1000),
-    many(9, () => chance.uniform(-1, 3)),
+    many(50, () => rng.random()),
+    rng.permutation(31),
+    many(31, () => rng.below(31)),
+    rng.permutation(1000),
+    many(9, () => rng.uniform(-1, 3)),
   ];
 };
 """
@@ -97,19 +97,19 @@ def test_chance_is_that_of_numpy(page):
 def test_run_verdict_bound_and_fewest_mistakes_are_those_of_python(page, kind):
     rng = np.random.default_rng(list(KINDS).index(kind))
     for _ in range(50):
-        examples, told = plane(rng, kind), settings(rng)
-        given = {"points": examples.X.tolist(), "answers": examples.y.tolist(), "settings": told}
-        same_run(page.evaluate("given => window.told(given)", given), examples, told)
+        examples, chosen = plane(rng, kind), settings(rng)
+        given = {"points": examples.X.tolist(), "targets": examples.y.tolist(), "settings": chosen}
+        same_run(page.evaluate("given => window.trained(given)", given), examples, chosen)
 
 
-def same_run(found, examples, told):
-    run, verdict = learnt(examples, told), separability_of(examples)
+def same_run(found, examples, chosen):
+    run, verdict = train_in_python(examples, chosen), separability_of(examples)
     T = len(run.trace)
-    assert found["rows"] == run.trace.examples.tolist(), told
+    assert found["rows"] == run.trace.examples.tolist(), chosen
     assert [t for t in found["ends"] if t < T] == [t for t in run.trace.ends.tolist() if t < T]
     assert found["weights"] == weights_along(run.trace).ravel().tolist()
     assert found["reason"] == run.reason
-    if told["algorithm"] in ("pocket", "ratchet"):
+    if chosen["algorithm"] in ("pocket", "ratchet"):
         assert [tuple(entry) for entry in found["pocket"]] == list(run.pocket.history)
     assert found["verdict"] == verdict.verdict
     assert found["fewest"] == cells_optimum(examples, np.zeros(3)).mistakes
@@ -133,26 +133,26 @@ def test_runs_of_several_labels_are_those_of_python(page, kind):
     rng = np.random.default_rng(50 + list(KINDS).index(kind))
     for _ in range(25):
         examples = labelled_plane(rng, kind)
-        told = settings(rng, examples.k)
+        chosen = settings(rng, examples.k)
         given = {
             "points": examples.X.tolist(),
-            "answers": examples.y.tolist(),
+            "targets": examples.y.tolist(),
             "labels": list("abcde")[: examples.k],
-            "settings": told,
+            "settings": chosen,
         }
         found = page.evaluate("given => window.labelled(given)", given)
-        run = learnt(examples, told)
+        run = train_in_python(examples, chosen)
         trace, T = run.trace, len(run.trace)
-        assert found["rows"] == trace.examples.tolist(), told
+        assert found["rows"] == trace.examples.tolist(), chosen
         assert found["rivals"] == trace.rivals.tolist()
         assert [t for t in found["ends"] if t < T] == [t for t in trace.ends.tolist() if t < T]
         W = weights_along(trace)
         assert found["weights"] == W.ravel().tolist()
         assert found["reason"] == run.reason
-        if told["algorithm"] in ("pocket", "ratchet"):
+        if chosen["algorithm"] in ("pocket", "ratchet"):
             assert [tuple(entry) for entry in found["pocket"]] == list(run.pocket.history)
         same_verdict(found["verdict"], examples)
-        judge = Judge(examples, ZEROS[told["zero"]])
+        judge = Judge(examples, ZEROS[chosen["zero"]])
         assert found["mistakes"] == judge.counts(W).tolist()
 
 
@@ -206,19 +206,19 @@ def changed(rng, key, value):
 @pytest.mark.parametrize("kind", KINDS)
 def test_proofs_and_corrupted_ones_are_judged_alike(page, kind):
     rng = np.random.default_rng(100 + list(KINDS).index(kind))
-    judged = []
+    checked = []
     for _ in range(12):
         examples = plane(rng, kind)
         text = separability_of(examples).proof.to_json()
         texts = [text, text.replace("\n", " "), text[:-3], text.replace("[", "[1.0, ", 1)]
         for _ in range(6):
             texts += corrupted(rng, text)
-        points, answers = examples.X.tolist(), examples.y.tolist()
-        here = page.evaluate("given => window.judged(...given)", [texts, points, answers])
+        points, targets = examples.X.tolist(), examples.y.tolist()
+        here = page.evaluate("given => window.checked(...given)", [texts, points, targets])
         assert here == [by_python(text, examples) for text in texts]
-        judged += here
-    assert judged.count("refused") > 100
-    assert len(judged) - judged.count("refused") >= 24
+        checked += here
+    assert checked.count("refused") > 100
+    assert len(checked) - checked.count("refused") >= 24
 
 
 def by_python(text, examples):
@@ -236,13 +236,13 @@ def test_firefox_says_the_same_and_opens_the_file(saved):
         tab.ask(f"(() => {{\n{bundled(MODULES)}\n}})() ?? null")
         for kind in KINDS:
             for _ in range(8):
-                examples, told = plane(rng, kind), settings(rng)
-                points, answers = examples.X.tolist(), examples.y.tolist()
-                given = {"points": points, "answers": answers, "settings": told}
-                same_run(tab.ask(f"window.told({json.dumps(given)})"), examples, told)
+                examples, chosen = plane(rng, kind), settings(rng)
+                points, targets = examples.X.tolist(), examples.y.tolist()
+                given = {"points": points, "targets": targets, "settings": chosen}
+                same_run(tab.ask(f"window.trained({json.dumps(given)})"), examples, chosen)
         tab.open(f"{saved.as_uri()}#data=xor&algorithm=pocket&order=random&t=9")
-        told = "document.querySelector('.rb-verdict h2')?.textContent"
-        seen = f"new Promise((done) => setInterval(() => {told} && done({told}), 20))"
+        shown = "document.querySelector('.rb-verdict h2')?.textContent"
+        seen = f"new Promise((done) => setInterval(() => {shown} && done({shown}), 20))"
         assert tab.ask(seen) == "Inseparable"
         assert tab.ask("window.rosenblatt.player.t") == 9
         dark = "window.rosenblatt.set({theme: 'dark'}).then(() => window.rosenblatt.player.palette)"

@@ -1,6 +1,6 @@
 """Two checkers of proofs, one in Python and one in JavaScript, which share no line, agree.
 
-On trees over blocking sets, rows that are alike, sample weights, more than two labels and data
+On trees over conflicts, rows that are alike, sample weights, more than two labels and data
 without x0; as they are, and with a number, a word or a list changed under a checksum that matches.
 """
 
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.slow_without_jit
 MODULES = """
 import { checkProof } from "./proof.js";
 
-window.judged = (texts, points, answers, weights) =>
+window.checked = (texts, points, targets, weights) =>
   texts.map((text) => {
     try {
-      return checkProof(text, points, answers, weights);
+      return checkProof(text, points, targets, weights);
     } catch (error) {
       return error.name === "Error" ? "refused" : String(error);
     }
@@ -113,7 +113,7 @@ def test_proofs_and_corrupted_ones_are_judged_alike(page, kind):
         texts = [proof.to_json(), json.dumps(json.loads(proof.to_json()), indent=3)]
         texts += [corrupted(rng, content) for _ in range(40)]
         given = [texts, X.tolist(), y.tolist(), weight if weight is None else weight.tolist()]
-        here = page.evaluate("given => window.judged(...given)", given)
+        here = page.evaluate("given => window.checked(...given)", given)
         there = [by_python(text, X, y, weight) for text in texts]
         for text, one, other in zip(texts, here, there, strict=True):
             assert one == other, text

@@ -28,9 +28,9 @@ def unpacked(packed):
 @st.composite
 def planes(draw):
     points = draw(st.lists(POINT, min_size=2, max_size=12))
-    answers = draw(st.lists(st.sampled_from([-1, 1]), min_size=len(points), max_size=len(points)))
-    answers[:2] = [-1, 1]
-    return Examples.from_arrays(points, answers)
+    targets = draw(st.lists(st.sampled_from([-1, 1]), min_size=len(points), max_size=len(points)))
+    targets[:2] = [-1, 1]
+    return Examples.from_arrays(points, targets)
 
 
 @given(planes(), st.sampled_from([0.1, 1.0, 3.0]), st.sampled_from([0, -1, 1]))
@@ -62,7 +62,7 @@ def test_the_proof_that_is_drawn_is_the_proof(examples):
         assert scores.min() == pytest.approx(shown["margin"], rel=1e-6)
         assert scores[shown["support"]] == pytest.approx(shown["margin"], rel=1e-6)
         assert drawn["squeeze"]["bound"] == pytest.approx(shown["bound"], rel=1e-6)
-    for part in shown["blocking"]:
+    for part in shown["conflicts"]:
         rows, shares = np.array(part["rows"]), np.array(part["shares"])
         for sign in (1, -1):
             side = examples.y[rows] == sign
@@ -81,7 +81,7 @@ def test_the_pocket_of_the_story_is_in_the_trace():
     assert weights_along(run.trace)[t].tolist() == run.hypothesis.w.tolist()
     assert story["squeeze"] is None
     assert story["verdict"]["name"] == "inseparable"
-    assert story["verdict"]["blocking"][0]["common"] == [0.5, 0.5]
+    assert story["verdict"]["conflicts"][0]["common"] == [0.5, 0.5]
 
 
 def test_many_features_are_drawn_where_the_hyperplane_cuts_the_plane():

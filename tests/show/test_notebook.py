@@ -110,10 +110,10 @@ def test_a_widget_plays_pla_where_a_line_exists_and_the_pocket_where_none_does(s
     player = rb.widget(X, y)
     assert player.story["algorithm"] == "pla"
     assert player.story["verdict"]["name"] == "separable"
-    assert player.story["corrections"] == rb.Perceptron().fit(X, y).n_updates_
+    assert player.story["updates"] == rb.Perceptron().fit(X, y).n_updates_
     _, X, y = noisy
     player = rb.widget(X, y)
-    assert (player.story["algorithm"], player.story["corrections"]) == ("pocket", 1000)
+    assert (player.story["algorithm"], player.story["updates"]) == ("pocket", 1000)
     assert player.cuts == ()
 
 
@@ -121,7 +121,7 @@ def test_a_widget_plays_the_run_of_an_estimator(noisy):
     pytest.importorskip("anywidget")
     clf, X, y = noisy
     player = rb.widget(X, y, clf=clf)
-    assert player.story["corrections"] == clf.n_updates_
+    assert player.story["updates"] == clf.n_updates_
     assert [tuple(entry) for entry in player.story["pocket"]] == clf.history_
     player.t = 3
     with pytest.raises(ValueError, match="from 0 to 60"):

@@ -132,13 +132,13 @@ def test_an_excerpt_keeps_what_it_shows_true():
     run = algorithms.pocket(examples, algorithms.Rule("random", rng=np.random.default_rng(0)))
     story = Story(examples, run, separability_of(examples), "pocket", "random")
     whole, none = excerpt(story, Capacity(examples=300))
-    part, cuts = excerpt(story, Capacity(examples=60, corrections=25))
+    part, cuts = excerpt(story, Capacity(examples=60, updates=25))
     assert none == []
     assert cuts == [
         "The first 25 of 1,000 updates can be played.",
         "60 of 300 examples are drawn, including all that caused an update.",
     ]
-    assert (part["corrections"], part["total"], len(part["points"])) == (25, 300, 60)
+    assert (part["updates"], part["total"], len(part["points"])) == (25, 300, 60)
     numbers, rows = unpacked(part["numbers"]), unpacked(part["rows"])
     assert numbers[rows].tolist() == run.trace.examples[:25].tolist()
     assert part["points"] == X[numbers].tolist()
@@ -146,8 +146,10 @@ def test_an_excerpt_keeps_what_it_shows_true():
     for key in ("weights", "mistakes"):
         got, all_ = unpacked(part[key]), unpacked(whole[key])
         assert got.tolist() == all_[: len(got)].tolist()
-    assert "975 more updates" in part["told"]
-    for kept, full in zip(part["verdict"]["blocking"], whole["verdict"]["blocking"], strict=False):
+    assert "975 more updates" in part["summary"]
+    for kept, full in zip(
+        part["verdict"]["conflicts"], whole["verdict"]["conflicts"], strict=False
+    ):
         assert numbers[kept["rows"]].tolist() == full["rows"]
         assert kept["common"] == pytest.approx(full["common"])
 

@@ -56,14 +56,14 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     --------
     >>> import rosenblatt as rb
     >>> player = rb.widget([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"])
-    >>> player.t, player.story["corrections"]
+    >>> player.t, player.story["updates"]
     (0, 18)
     """
     kind = _kind()
     story = _train(X, y) if clf is None else story_of(clf, X, y)
     json, cuts = excerpt(story, names=RowNames.of(X))
     scene = scene_of(story.examples, story.run.hypothesis)
-    return kind(story=json, cuts=tuple(cuts), still=svg_of(scene), told=scene.summary())
+    return kind(story=json, cuts=tuple(cuts), still=svg_of(scene), summary=scene.summary())
 
 
 def _train(X: Any, y: Any) -> Story:
@@ -112,7 +112,7 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
     )
 
 
-def still_html(svg: str, told: str, mark: str) -> str:
+def still_html(svg: str, summary: str, mark: str) -> str:
     """Return a static picture that the widget replaces when it is loaded.
 
     Notebooks that are not trusted show images but no widgets. JupyterLab's message about a missing
@@ -122,7 +122,7 @@ def still_html(svg: str, told: str, mark: str) -> str:
     gone = f".jp-OutputArea-child:has(.{mark}) + .jp-OutputArea-child"
     return (
         f'<div class="{mark}"><style>{gone} {{ display: none; }}</style>'
-        f'<img alt="{escape(told)}" src="data:image/svg+xml;base64,{source}"></div>'
+        f'<img alt="{escape(summary)}" src="data:image/svg+xml;base64,{source}"></div>'
     )
 
 
@@ -147,7 +147,7 @@ def _kind() -> Any:
         cuts: Any = traitlets.Tuple(())
         mark = traitlets.Unicode().tag(sync=True)
         still = traitlets.Unicode()
-        told = traitlets.Unicode()
+        summary = traitlets.Unicode()
 
         @traitlets.default("mark")
         def _marked(self) -> str:
@@ -157,21 +157,21 @@ def _kind() -> Any:
             """Add a sentence for viewers that cannot show widgets."""
             bundle: Any = super()._repr_mimebundle_(**kwargs)
             data, more = bundle
-            return {**data, "text/plain": self.told}, more
+            return {**data, "text/plain": self.summary}, more
 
         def _ipython_display_(self) -> None:
             """Display the picture that a saved notebook keeps, and then the player in its place."""
             from IPython.display import display
 
             show: Any = display
-            still = still_html(self.still, self.told, self.mark)
+            still = still_html(self.still, self.summary, self.mark)
             show({"text/html": still, "image/svg+xml": self.still}, raw=True)
             data, more = self._repr_mimebundle_()
             show(data, metadata=more, raw=True)
 
         @traitlets.validate("t")
         def _in_the_run(self, proposal: Any) -> int:
-            last = self.story.get("corrections", 0)
+            last = self.story.get("updates", 0)
             if not 0 <= proposal["value"] <= last:
                 raise ValueError(f"t is {proposal['value']}, but must be from 0 to {last}.")
             return int(proposal["value"])

@@ -76,7 +76,7 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
     """
     if len(examples.labels) > MOST_DRAWN:
         raise ValueError(
-            f"{len(examples.labels)} labels cannot be told apart in one picture; at most "
+            f"{len(examples.labels)} labels cannot be distinguished in one picture; at most "
             f"{MOST_DRAWN} are drawn."
         )
     names, d = examples.feature_names, examples.d
@@ -165,7 +165,7 @@ class Scene:
         planes = line.planes if isinstance(line, Regions) else [line]
         return {
             "points": self.points.tolist(),
-            "answers": (self.places if many else 2 * self.places - 1).tolist(),
+            "targets": (self.places if many else 2 * self.places - 1).tolist(),
             "last": isinstance(line, Regions) and line.last,
             "wrong": np.flatnonzero(self.wrong).tolist(),
             "lines": [[plane.c, plane.a, plane.b] for plane in planes],

@@ -11,13 +11,13 @@ format                "rosenblatt story 1"
 algorithm, order      "pla", "pocket", "ratchet" or "online"; the order of visits
 eta, zero, start      learning rate; the value of sign(0): 0, -1 or 1; w(0)
 intercept             x0 of every example, 1 by default; 0 without an intercept
-points, answers       position [x1, x2] and label of each example: -1 or 1, or with more than two
+points, targets       position [x1, x2] and label of each example: -1 or 1, or with more than two
                       labels the index of its label
 names, labels         names of the two axes; names of the labels -1 and 1, or of all labels. An axis
                       without a name has no meaning: examples with one feature are spread along it
 features              null for two features, else their names; the points are then a projection, and
                       `lines` has the intersections of each w(t) with its plane
-corrections           T, the number of updates
+updates               T, the number of updates
 rows                  packed u4 [T]: the example of each update
 rivals                null, or with more than two labels packed u4 [T]: the competing label
 ends                  packed u4: the number of updates made by the end of each epoch
@@ -30,13 +30,13 @@ table                 packed f8 [n·d]: all features of the examples, to mark th
 mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0, k, 2k, …
 every                 that k: 1, or more if counting at every t would take longer than drawing
 pocket                null, or [t, mistakes] for each w(t) that was put into the pocket
-reason, told          reason for the end of the run, as a keyword and as a sentence
+reason, summary       reason for the end of the run, as a keyword and as a sentence
 verdict               null, or the result of `separability`: see `verdict_json`
 squeeze               null, or the two inequalities of the convergence proof at every t: see
                       `_squeeze_json`
 numbers, total        absent, or if rows of the data are left out (see `excerpt`): packed u4, the
                       position of each example in the data, from 0; the number of all examples
-first, called         absent, or the number of the first row (1 if absent); absent, or the name of
+first, row_names      absent, or the number of the first row (1 if absent); absent, or the name of
                       each example, if a frame has an index
 ====================  ============================================================================
 
@@ -96,7 +96,7 @@ class Story:
     >>> from rosenblatt.evidence.separability import separability_of
     >>> examples = Examples.from_arrays([[1.0, 1.0], [-1.0, 0.0]], [1, -1])
     >>> story = Story(examples, algorithms.pla(examples), separability_of(examples)).to_json()
-    >>> story["points"], story["answers"], story["corrections"], story["verdict"]["name"]
+    >>> story["points"], story["targets"], story["updates"], story["verdict"]["name"]
     ([[1.0, 1.0], [-1.0, 0.0]], [1, -1], 2, 'separable')
     """
 
@@ -147,11 +147,11 @@ class Story:
             "start": examples.to_augmented(origin.start).ravel().tolist(),
             "intercept": x0,
             "points": points.tolist(),
-            "answers": examples.y.tolist(),
+            "targets": examples.y.tolist(),
             "names": list(self.view.names),
             "labels": examples.label_names,
             "features": list(examples.feature_names[:50]) if self.projected else None,
-            "corrections": len(trace),
+            "updates": len(trace),
             "rows": packed(trace.examples, COUNTS),
             "rivals": None if trace.rivals is None else packed(trace.rivals, COUNTS),
             "ends": packed(trace.ends, COUNTS),
@@ -162,7 +162,7 @@ class Story:
             "every": every,
             "pocket": pocket and [[t, float(mistakes)] for t, mistakes in pocket],
             "reason": run.reason,
-            "told": self.ending or _explain_end(run, whole.n, self.algorithm),
+            "summary": self.ending or _explain_end(run, whole.n, self.algorithm),
             "verdict": None if self.verdict is None else self._verdict_json(points),
             "squeeze": self._squeeze_json(),
         }
@@ -184,7 +184,7 @@ class Story:
         if self.verdict.weights is not None:
             w = self.examples.add_slot(np.asarray(self.verdict.weights, dtype=np.float64))
             line = self.view.lines(w[None, :], self.examples.x0)[0].tolist()
-        for part in proved["blocking"]:
+        for part in proved["conflicts"]:
             part["common"] = _find_common_point(part, points, self.examples.y)
         return {**proved, "line": line}
 
@@ -259,11 +259,11 @@ def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
     shown = _pairs_json(v) if v.label_pairs else {"support": v.support.tolist(), "pairs": None}
     return {
         "name": v.verdict,
-        "told": v.explain().splitlines(),
+        "explanation": v.explain().splitlines(),
         "margin": v.margin,
         "radius": v.radius,
         "bound": finite_or_none(v.bound),
-        "blocking": []
+        "conflicts": []
         if v.label_pairs
         else [_conflict_json(p, examples.y) for p in v.conflicts[:3]],
         "proof": None if v.proof is None else v.proof.to_json(),
@@ -318,7 +318,7 @@ class Capacity:
     """Limits on the content of a standalone file."""
 
     examples: int = 2000  # examples that are drawn
-    corrections: int = 5000  # updates that can be played
+    updates: int = 5000  # updates that can be played
     numbers: int = 2**18  # numbers in the weights and in the features
     work: float = 2.0**32  # multiplications for counting the mistakes at every t
 
@@ -367,7 +367,7 @@ def excerpt(
     )
     json = {**short.to_json(), "first": names.first}
     if names.index is not None:
-        json["called"] = [names.name(n) for n in rows.tolist()]
+        json["row_names"] = [names.name(n) for n in rows.tolist()]
     if json["verdict"] is not None and json["verdict"]["pairs"] is not None:
         places = {int(row): k for k, row in enumerate(rows)}
         json["verdict"]["pairs"] = [[places[n], r] for n, r in json["verdict"]["pairs"]]
@@ -384,7 +384,7 @@ def _count_updates(story: Story, most: Capacity) -> int:
         _, first = np.unique(rows, return_index=True)
         if len(first) > most.examples // 2:
             by_rows = int(np.sort(first)[most.examples // 2])
-    return min(len(rows), most.corrections, by_size, by_work, by_rows)
+    return min(len(rows), most.updates, by_size, by_work, by_rows)
 
 
 def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:

@@ -75,7 +75,7 @@ class OwnData:
             "labels": examples.label_names,
             "rows": self.rows,
             "X": examples.X.tolist(),
-            "answers": examples.y.tolist(),
+            "targets": examples.y.tolist(),
             "verdict": verdict,
         }
 

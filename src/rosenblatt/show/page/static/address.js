@@ -1,4 +1,4 @@
-// Address: the integer state behind the # of the address, so that a link reproduces it. Long states
+// Address: the whole state behind the # of the address, so that a link reproduces it. Long states
 // are compressed.
 import { labelAddedBy, MARKS, markOf } from "./drawing.js";
 
@@ -16,8 +16,8 @@ export const DEFAULTS = {
   eta: 1,
   zero: "mistake",
   start: [0, 0, 0],
-  chance: 0,
-  corrections: 1000,
+  random_state: 0,
+  max_updates: 1000,
   t: 0,
   proof: false,
   speed: 2,
@@ -34,14 +34,14 @@ const RANGES = {
   eta: [1e-6, 1e6],
   start: [-1e9, 1e9],
   points: [-1e9, 1e9],
-  chance: [0, 2 ** 31 - 1],
+  random_state: [0, 2 ** 31 - 1],
   seed: [0, 2 ** 31 - 1],
-  corrections: [1, 100000],
+  max_updates: [1, 100000],
   t: [0, Infinity],
   speed: [0.1, 10000],
   tour: [0, 9],
 };
-const INTEGERS = ["chance", "seed", "corrections", "t", "tour"];
+const INTEGERS = ["random_state", "seed", "max_updates", "t", "tour"];
 export const MOST_POINTS = 5000;
 
 // The choices and their names.
@@ -73,8 +73,8 @@ export async function toAddress(state) {
   const plain = plainAddress(state);
   if (plain.length <= SHORT || !globalThis.CompressionStream) return plain;
   const bytes = new TextEncoder().encode(plain.slice(1));
-  const squeezed = await through(bytes, new CompressionStream("deflate-raw"));
-  const letters = btoa(Array.from(squeezed, (byte) => String.fromCharCode(byte)).join(""));
+  const compressed = await through(bytes, new CompressionStream("deflate-raw"));
+  const letters = btoa(Array.from(compressed, (byte) => String.fromCharCode(byte)).join(""));
   return `#z=${letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
@@ -91,8 +91,8 @@ export async function fromAddress(hash) {
 }
 
 async function through(bytes, stream) {
-  const squeezed = new Blob([bytes]).stream().pipeThrough(stream);
-  return new Uint8Array(await new Response(squeezed).arrayBuffer());
+  const piped = new Blob([bytes]).stream().pipeThrough(stream);
+  return new Uint8Array(await new Response(piped).arrayBuffer());
 }
 
 function plainAddress(state) {
@@ -124,7 +124,7 @@ function textOf(name, value) {
   if (value === null) return "";
   if (name === "points" && value.length === 0) return NONE;
   if (name === "points")
-    return value.map(([x, y, answer]) => `${MARKS[markOf(answer)].letter}${x},${y}`).join("");
+    return value.map(([x, y, target]) => `${MARKS[markOf(target)].letter}${x},${y}`).join("");
   if (name === "start") return value.join(",");
   if (typeof value === "boolean") return value ? "1" : "";
   return String(value);

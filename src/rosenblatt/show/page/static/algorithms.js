@@ -2,12 +2,12 @@
 // src/rosenblatt/kernels.py runs them: the same sums in the same order, so that a seed gives the
 // same run, bit for bit.
 //
-// D are examples {X, y, K, reach} as in mistakes.js. A rule is {order, zero, eta, start, chance,
-// maxUpdates}; `chance` is a Chance.
+// D are examples {X, y, K, reach} as in mistakes.js. A rule is {order, zero, eta, start, rng,
+// maxUpdates}; `rng` is a RandomGenerator.
 import { countMistakes, mistakesOf, NONE, updateRule } from "./mistakes.js";
 
-const CHANCES = 2048; // random numbers are drawn at least this many at a time
-const LONG_RUN = 64; // epochs: no w is right for so long by chance
+const DRAWN = 2048; // random numbers are drawn at least this many at a time
+const LONG_RUN = 64; // epochs: no w is right for so long by rng
 
 export function pla(D, rule) {
   const run = new Run(D, rule);
@@ -60,9 +60,9 @@ export function ratchet(D, rule) {
 
 // The order of the next epoch; "random" draws with replacement, as Gallant does.
 function ratchetOrder({ rows, rule }) {
-  const { chance, order } = rule;
-  if (order === "random") return rows.map(() => chance.below(rows.length));
-  return order === "cycle" || order === "first" ? rows : chance.permutation(rows.length);
+  const { rng, order } = rule;
+  if (order === "random") return rows.map(() => rng.below(rows.length));
+  return order === "cycle" || order === "first" ? rows : rng.permutation(rows.length);
 }
 
 class Run {
@@ -108,7 +108,7 @@ class Run {
     const wrong = mistakesOf(this.D, this.w, this.rule.zero);
     this.separated = wrong.length === 0;
     if (this.separated || !this.goesOn) return;
-    const n = wrong[this.rule.order === "random" ? this.rule.chance.below(wrong.length) : 0];
+    const n = wrong[this.rule.order === "random" ? this.rule.rng.below(wrong.length) : 0];
     this.make(this.updateRule.updateOf(this.D, n, this.w, this.rule.zero));
   }
 
@@ -154,10 +154,10 @@ class PocketRun extends Run {
 const WALKS = {
   cycle: (run) => epochs(run, () => run.rows),
   "random-cycle": (run) => {
-    const order = run.rule.chance.permutation(run.rows.length);
+    const order = run.rule.rng.permutation(run.rows.length);
     epochs(run, () => order);
   },
-  shuffle: (run) => epochs(run, () => run.rule.chance.permutation(run.rows.length)),
+  shuffle: (run) => epochs(run, () => run.rule.rng.permutation(run.rows.length)),
   first: firstMistakes,
   random: randomMistakes,
 };
@@ -189,7 +189,7 @@ function randomMistakes(run) {
       continue;
     }
     if (drawn.length === 0) {
-      for (let k = 0; k < Math.max(N, CHANCES); k++) drawn.push(run.rule.chance.random());
+      for (let k = 0; k < Math.max(N, DRAWN); k++) drawn.push(run.rule.rng.random());
       drawn.reverse();
     }
     const j = i + Math.floor(drawn.pop() * (N - i));

@@ -279,8 +279,8 @@ export function labelled(points, names) {
   const some = [...used].sort((a, b) => a - b);
   const marks = some.length > 1 ? some : [0, some[0] || 1];
   const place = (point) => marks.indexOf(markOf(point[2]));
-  const answers = points.map((point) => (marks.length > 2 ? place(point) : 2 * place(point) - 1));
-  return { answers, marks, labels: marks.map((mark) => names[mark] || MARKS[mark].sign) };
+  const targets = points.map((point) => (marks.length > 2 ? place(point) : 2 * place(point) - 1));
+  return { targets, marks, labels: marks.map((mark) => names[mark] || MARKS[mark].sign) };
 }
 
 // Draw examples, given their places by mark. All fills come before all outlines, so that examples

@@ -1,6 +1,6 @@
 // Examples: where they come from: a preset, two columns of the user's own data, or all columns.
 import { DEFAULTS, fromAddress } from "./address.js";
-import { Chance } from "./chance.js";
+import { RandomGenerator } from "./random.js";
 import { labelled, labelOf, MARKS } from "./drawing.js";
 import { counted, grouped } from "./numbers.js";
 
@@ -15,14 +15,14 @@ export function isProjected({ data, points, x, y }) {
 export function planeOf(own, { data, seed, x, y }) {
   if (data !== "file" || !own) return preset(data in PRESETS ? data : DEFAULTS.data, seed);
   const { labels, columns } = own;
-  const answers = labels.length > 2 ? own.answers.map(labelOf) : own.answers;
+  const targets = labels.length > 2 ? own.targets.map(labelOf) : own.targets;
   const [i, j] = [x, y].map((name) => columns.indexOf(name));
-  if (i < 0 || j < 0) return { points: [], answers: [], names: ["", ""], labels };
+  if (i < 0 || j < 0) return { points: [], targets: [], names: ["", ""], labels };
   const points = own.X.map((row) => [row[i], row[j]]);
-  return { points, answers, names: [x, y], labels, about: `About ${x} and ${y}${rowsOf(own)}` };
+  return { points, targets, names: [x, y], labels, about: `About ${x} and ${y}${rowsOf(own)}` };
 }
 
-// Return the examples of the page as `learn` takes them.
+// Return the examples of the page as `train` expects them.
 export function examplesOf({ own, state, points, plane }) {
   if (!isProjected(state) || !own) {
     const about = state.points ? null : plane.about;
@@ -31,7 +31,7 @@ export function examplesOf({ own, state, points, plane }) {
   }
   const { X, columns, verdict } = own;
   const about = `About ${counted(columns.length, "feature")}${rowsOf(own)}`;
-  return { X, answers: own.answers, features: columns, verdict, labels: own.labels, about };
+  return { X, targets: own.targets, features: columns, verdict, labels: own.labels, about };
 }
 
 export function fileState(file) {
@@ -56,38 +56,38 @@ function rowsOf({ name, X, rows }) {
 const TARGET = [0.5, 1.2, -1]; // the line of the presets
 const SIZE = Math.hypot(TARGET[1], TARGET[2]);
 const round = (value, places) => Number(value.toFixed(places));
-const target = ([x, y]) => TARGET[0] + TARGET[1] * x + TARGET[2] * y;
-const sign = (x) => (target(x) > 0 ? 1 : -1);
+const scoreOf = ([x, y]) => TARGET[0] + TARGET[1] * x + TARGET[2] * y;
+const sign = (x) => (scoreOf(x) > 0 ? 1 : -1);
 
 const PRESETS = { separable: wide, narrow, noisy, xor, ring, credit, three };
 
-// Return the preset {points, answers, names, labels} of a seed, with labels as in drawing.js.
+// Return the preset {points, targets, names, labels} of a seed, with labels as in drawing.js.
 function preset(name, seed) {
-  return { names: ["x1", "x2"], labels: ["×", "○"], ...PRESETS[name](new Chance(seed)) };
+  return { names: ["x1", "x2"], labels: ["×", "○"], ...PRESETS[name](new RandomGenerator(seed)) };
 }
 
 function withLabels(points) {
-  return { points, answers: points.map(sign) };
+  return { points, targets: points.map(sign) };
 }
 
-// Draw examples whose distance from the target is at least `least`.
-function withMargin(chance, count, least) {
+// Draw examples whose distance from the scoreOf is at least `least`.
+function withMargin(rng, count, least) {
   const points = [];
   while (points.length < count) {
-    const point = [0, 1].map(() => round(chance.uniform(-0.95, 0.95), 2));
-    if (Math.abs(target(point)) / SIZE >= least) points.push(point);
+    const point = [0, 1].map(() => round(rng.uniform(-0.95, 0.95), 2));
+    if (Math.abs(scoreOf(point)) / SIZE >= least) points.push(point);
   }
   return points;
 }
 
 // A few examples with a wide margin.
-function wide(chance) {
-  return withLabels(withMargin(chance, 24, 0.08));
+function wide(rng) {
+  return withLabels(withMargin(rng, 24, 0.08));
 }
 
 // Examples with a narrow margin: three near the line decide how many updates PLA needs.
-function narrow(chance) {
-  const wide = withMargin(chance, 30, 0.08);
+function narrow(rng) {
+  const wide = withMargin(rng, 30, 0.08);
   const across = [TARGET[1] / SIZE, TARGET[2] / SIZE];
   const near = [
     [-0.6, 0.02],
@@ -101,10 +101,10 @@ function narrow(chance) {
 }
 
 // Examples of a line with some labels flipped.
-function noisy(chance) {
-  const { points, answers } = withLabels(withMargin(chance, 40, 0.05));
-  for (const n of chance.permutation(40).slice(0, 4)) answers[n] *= -1;
-  return { points, answers };
+function noisy(rng) {
+  const { points, targets } = withLabels(withMargin(rng, 40, 0.05));
+  for (const n of rng.permutation(40).slice(0, 4)) targets[n] *= -1;
+  return { points, targets };
 }
 
 // The four examples that no line classifies all correctly.
@@ -115,62 +115,62 @@ function xor() {
     [-0.5, 0.5],
     [0.5, -0.5],
   ];
-  return { points, answers: [-1, -1, 1, 1] };
+  return { points, targets: [-1, -1, 1, 1] };
 }
 
 // One label in the middle, the other around it.
-function ring(chance) {
+function ring(rng) {
   const at = (radius, angle) => [radius * Math.cos(angle), radius * Math.sin(angle)];
   const middle = Array.from({ length: 16 }, () =>
-    at(0.42 * Math.sqrt(chance.random()), chance.uniform(0, 2 * Math.PI)),
+    at(0.42 * Math.sqrt(rng.random()), rng.uniform(0, 2 * Math.PI)),
   );
   const around = Array.from({ length: 24 }, (_, k) =>
-    at(chance.uniform(0.72, 0.95), (2 * Math.PI * k) / 24),
+    at(rng.uniform(0.72, 0.95), (2 * Math.PI * k) / 24),
   );
   const points = [...middle, ...around].map((point) => point.map((v) => round(v, 2)));
-  return { points, answers: points.map((_, n) => (n < 16 ? 1 : -1)) };
+  return { points, targets: points.map((_, n) => (n < 16 ? 1 : -1)) };
 }
 
 // Applicants for credit by salary and debt, both in thousands. The bank also considers age and years
 // in the job, which are not shown. Rule and applicants are those of `rosenblatt.read.credit`.
-function credit(chance) {
-  const [points, answers] = [[], []];
+function credit(rng) {
+  const [points, targets] = [[], []];
   while (points.length < 60) {
-    const age = 18 + chance.below(53);
-    const salary = round(Math.exp(3.6 + 0.45 * normal(chance)), 1);
-    const years = Math.min(round(-6 * Math.log(1 - chance.random()), 1), age - 17);
-    const debt = round(-18 * Math.log(1 - chance.random()), 1);
+    const age = 18 + rng.below(53);
+    const salary = round(Math.exp(3.6 + 0.45 * normal(rng)), 1);
+    const years = Math.min(round(-6 * Math.log(1 - rng.random()), 1), age - 17);
+    const debt = round(-18 * Math.log(1 - rng.random()), 1);
     const score = age + 2 * salary + 3 * years - 4 * debt - 60;
     if (Math.abs(score) < 2) continue;
     points.push([salary, debt]);
-    answers.push(score > 0 ? 1 : -1);
+    targets.push(score > 0 ? 1 : -1);
   }
   const names = ["salary, thousands", "debt, thousands"];
-  return { points, answers, names, labels: ["refused", "approved"] };
+  return { points, targets, names, labels: ["refused", "approved"] };
 }
 
 // Three clusters with a margin between them: a label, and a w, for each.
-function three(chance) {
+function three(rng) {
   const middles = [
     [-0.5, -0.5],
     [0.5, -0.4],
     [0.3, 0.5],
   ];
   const points = Array.from({ length: 36 }, (_, n) =>
-    middles[n % 3].map((v) => round(v + chance.uniform(-0.42, 0.42), 2)),
+    middles[n % 3].map((v) => round(v + rng.uniform(-0.42, 0.42), 2)),
   );
-  return { points, answers: points.map((_, n) => [-1, 1, 2][n % 3]), labels: ["×", "○", "△"] };
+  return { points, targets: points.map((_, n) => [-1, 1, 2][n % 3]), labels: ["×", "○", "△"] };
 }
 
 // Draw from the normal distribution, by the method of Box and Muller.
-function normal(chance) {
-  const radius = Math.sqrt(-2 * Math.log(1 - chance.random()));
-  return radius * Math.cos(2 * Math.PI * chance.random());
+function normal(rng) {
+  const radius = Math.sqrt(-2 * Math.log(1 - rng.random()));
+  return radius * Math.cos(2 * Math.PI * rng.random());
 }
 
 export class NotReadError extends Error {}
 
-// Read a table from the text of a file, as {name, columns, labels, rows, X, answers, verdict}. Its
+// Read a table from the text of a file, as {name, columns, labels, rows, X, targets, verdict}. Its
 // label column is the last with two different values, or else the last with up to five.
 export function readTable(name, text, most) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
@@ -190,12 +190,12 @@ export function readTable(name, text, most) {
   const two = different.findLastIndex(({ length }) => length === 2);
   const again = Math.min(MARKS.length, rows.length / 2); // labels that repeat
   const few = different.findLastIndex(({ length }) => length > 2 && length <= again);
-  const answer = two < 0 ? few : two;
-  if (answer < 0) throw new NotReadError(`${name} has no column with two to five labels.`);
+  const target = two < 0 ? few : two;
+  if (target < 0) throw new NotReadError(`${name} has no column with two to five labels.`);
   const features = names
     .map((_, j) => j)
-    .filter((j) => j !== answer && rows.every((row) => isNumber(row[j])));
-  const labels = different[answer].sort(compareLabels);
+    .filter((j) => j !== target && rows.every((row) => isNumber(row[j])));
+  const labels = different[target].sort(compareLabels);
   if (!features.length) throw new NotReadError(`${name} has no numeric column.`);
   if (two < 0 && features.length < 2)
     throw new NotReadError(`${name} has ${labels.length} labels, which need two numeric columns.`);
@@ -206,7 +206,7 @@ export function readTable(name, text, most) {
     labels,
     rows: rows.length,
     X: kept.map((row) => features.map((j) => Number(row[j]))),
-    answers: kept.map((row) => labels.indexOf(row[answer])).map((k) => (two < 0 ? k : 2 * k - 1)),
+    targets: kept.map((row) => labels.indexOf(row[target])).map((k) => (two < 0 ? k : 2 * k - 1)),
     verdict: null,
   };
 }

@@ -1,6 +1,6 @@
 // Exports: the picture as PNG or SVG, the examples as CSV, the run as Python code, the proof, and the
 // page itself.
-import { ZEROS } from "./learn.js";
+import { ZEROS } from "./train.js";
 import { againstRivals } from "./proof.js";
 import { proofText } from "./prooftext.js";
 
@@ -31,12 +31,12 @@ export function savePython(lines) {
 }
 
 // Save a proof, Python's or the page's own, for `rosenblatt verify`; returns a message about it.
-export function saveProof({ verdict, points, answers }) {
+export function saveProof({ verdict, points, targets }) {
   if (!verdict?.proof) return "Nothing is proved yet.";
   const { proof } = verdict;
   const { X, y } = proof.labels
-    ? againstRivals({ ...proof, x0: 1 }, points, answers)
-    : { X: points, y: answers };
+    ? againstRivals({ ...proof, x0: 1 }, points, targets)
+    : { X: points, y: targets };
   const text = typeof proof === "string" ? proof : proofText(proof, X, y);
   save("rosenblatt_proof.json", new Blob([text], { type: "application/json" }));
   return "The proof is saved; `rosenblatt verify` checks it.";
@@ -51,12 +51,12 @@ export function savePage(page, content) {
 
 // Numbers are written so that they read back to the same bits.
 function csvOf(story) {
-  const d = story.flat ? 2 : story.table ? story.table.length / story.answers.length : 0;
+  const d = story.flat ? 2 : story.table ? story.table.length / story.targets.length : 0;
   const names = story.flat ? story.names : story.json.features;
   const head = [...names, "label"].map(quoted).join(",");
-  const rows = story.answers.map((answer, n) => {
+  const rows = story.targets.map((target, n) => {
     const x = story.flat ? story.points[n] : Array.from(story.table.subarray(n * d, (n + 1) * d));
-    return [...x, story.many ? quoted(story.labels[answer]) : answer].join(",");
+    return [...x, story.many ? quoted(story.labels[target]) : target].join(",");
   });
   return [head, ...rows, ""].join("\r\n");
 }
@@ -69,7 +69,7 @@ const EPOCHS = "1_000_000_000"; // never reached here; with order="first" each u
 const FIXED = ["cycle", "first"];
 
 // Return a Python program that makes the same run and decides separability, number by number.
-export function pythonLines({ X, answers, labels }, settings) {
+export function pythonLines({ X, targets, labels }, settings) {
   const { algorithm, start } = settings;
   const K = labels.length;
   const size = (X[0].length + 1) * (K > 2 ? K : 1);
@@ -91,7 +91,7 @@ export function pythonLines({ X, answers, labels }, settings) {
     ...X.map((x) => `    ${list(x)},`),
     "]",
     ...(plain ? [] : [`# ${labelNames(labels)}`]),
-    `y = ${list(answers)}`,
+    `y = ${list(targets)}`,
     "",
     ...fitted,
     "for t in range(len(trace) + 1):",
@@ -127,12 +127,12 @@ function changedParameters({ eta, zero }) {
 }
 
 function fitLines(given) {
-  const { algorithm, order, corrections, chance, start } = given;
+  const { algorithm, order, max_updates, random_state, start } = given;
   const parameters = [`order=${quote(order)}`];
   if (algorithm === "pla") parameters.push(`max_iter=${EPOCHS}`);
   if (algorithm === "ratchet") parameters.push("ratchet=True");
-  parameters.push(`max_updates=${corrections}`, ...changedParameters(given));
-  if (!FIXED.includes(order)) parameters.push(`random_state=${chance}`);
+  parameters.push(`max_updates=${max_updates}`, ...changedParameters(given));
+  if (!FIXED.includes(order)) parameters.push(`random_state=${random_state}`);
   const [w0, rest] = startParts(given);
   const begun = start.some(Boolean) ? `, coef_init=${rest}, intercept_init=${w0}` : "";
   const kind = algorithm === "pla" ? "Perceptron" : "PocketPerceptron";

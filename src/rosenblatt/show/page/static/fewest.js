@@ -14,8 +14,8 @@ const SURE = 2 ** -34; // angles without those bits are more accurate than this
 
 // Yields the number of pivots done after each one, so that a page can do other things in between,
 // and returns {mistakes, line}, where the line c + a·x1 + b·x2 = 0 makes that number of mistakes.
-export function* fewest(points, answers) {
-  const sweep = new Sweep(points, answers);
+export function* fewest(points, targets) {
+  const sweep = new Sweep(points, targets);
   for (let p = 0; p < sweep.count; p++) {
     sweep.turnAbout(p);
     yield p + 1;
@@ -24,11 +24,11 @@ export function* fewest(points, answers) {
 }
 
 // Search between frames of the page; returns null as soon as isWanted() is false.
-export async function fewestBetweenFrames(points, answers, isWanted) {
+export async function fewestBetweenFrames(points, targets, isWanted) {
   const wait = (time) => new Promise((next) => setTimeout(next, time));
   if (points.length > MANY) await wait(SOON); // the picture comes first
   if (!isWanted()) return null;
-  const search = fewest(points, answers);
+  const search = fewest(points, targets);
   for (;;) {
     const until = performance.now() + SLICE;
     do {
@@ -42,7 +42,7 @@ export async function fewestBetweenFrames(points, answers, isWanted) {
 
 class Sweep {
   // Points at equal places are one, with the number of its yes and no labels.
-  constructor(points, answers) {
+  constructor(points, targets) {
     const { integers } = onGrid(points.flat());
     const numbers = new Map();
     const place = points.map((point) => {
@@ -57,7 +57,7 @@ class Sweep {
     place.forEach((q, n) => {
       [this.x[q], this.y[q]] = points[n];
       this.exact[q] = [integers[2 * n], integers[2 * n + 1]];
-      (answers[n] > 0 ? this.yes : this.no)[q] += 1;
+      (targets[n] > 0 ? this.yes : this.no)[q] += 1;
     });
     this.total = points.length;
     this.best = { mistakes: Infinity };

@@ -175,7 +175,7 @@ export function pixelEdges(frame, planes) {
 const GOLDEN = 0.6180339887498949;
 const [ROUNDS, MOST_ROWS] = [60, 1000]; // to find a principal direction
 
-// Project a plane {X, answers, features} of more or fewer than two features, and all weights of a
+// Project a plane {X, targets, features} of more or fewer than two features, and all weights of a
 // run. More than two features are projected on w, the weights that the run returns, and on the first
 // remaining principal direction: then every example is on its true side, at its true distance from
 // the line. The examples of one feature are spread upwards.

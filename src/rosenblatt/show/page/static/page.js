@@ -1,4 +1,4 @@
-// Page: connects the address, the settings, the player and `learn`.
+// Page: connects the address, the settings, the player and `train`.
 import { DEFAULTS, fromAddress, LONGEST, MOST_POINTS, toAddress } from "./address.js";
 import { isDark, labelAddedBy, MARKS, markOf } from "./drawing.js";
 import { Editor } from "./editor.js";
@@ -22,7 +22,7 @@ import {
 } from "./exports.js";
 import { fewestBetweenFrames } from "./fewest.js";
 import { boardAround, boxAround } from "./geometry.js";
-import { learn } from "./learn.js";
+import { train } from "./train.js";
 import { counted } from "./numbers.js";
 import { mountPlayer } from "./player.js";
 import { Settings } from "./settings.js";
@@ -30,8 +30,8 @@ import { emptyStory } from "./story.js";
 import { KEYS, pageTools, pressed, pythonWindow, TOUR, Toolbar, Tour } from "./tools.js";
 import { SPEEDS } from "./transport.js";
 
-// A change of these makes the page learn again.
-const LEARNING = "points algorithm order eta zero start chance corrections data seed x y".split(
+// A change of these makes the page train again.
+const TRAINED_ON = "points algorithm order eta zero start random_state max_updates data seed x y".split(
   " ",
 );
 const STALE = 6000; // milliseconds after which a note disappears
@@ -142,10 +142,10 @@ class Page {
 
   // Change the state, and update the page accordingly.
   async set(values) {
-    const learnAgain = LEARNING.some((name) => name in values);
+    const trainAgain = TRAINED_ON.some((name) => name in values);
     this.state = { ...this.state, ...values };
     this.show();
-    if (learnAgain) await this.load();
+    if (trainAgain) await this.load();
     else this.player.draw();
     this.remember();
   }
@@ -176,32 +176,32 @@ class Page {
     this.look = look;
   }
 
-  // Load the examples of the state, and learn from them.
+  // Load the examples of the state, and train from them.
   async load() {
     if (this.own?.labels.length > 2 && isProjected(this.state))
       this.state = { ...this.state, ...fileState(this.own) };
     const { state } = this;
     this.plane = planeOf(this.own, state);
-    const { points, answers } = this.plane;
-    this.points = state.points || points.map(([a, b], n) => [a, b, answers[n]]);
+    const { points, targets } = this.plane;
+    this.points = state.points || points.map(([a, b], n) => [a, b, targets[n]]);
     this.fitted = null;
-    await this.learn(state.t);
+    await this.train(state.t);
   }
 
-  // Learn from the current examples; of several requests only the last is served.
-  async learn(t) {
+  // Train from the current examples; of several requests only the last is served.
+  async train(t) {
     this.request = { t };
-    if (this.asking) return this.asking;
-    this.asking = this.learnLast();
+    if (this.training) return this.training;
+    this.training = this.trainLatest();
     try {
-      await this.asking;
+      await this.training;
     } finally {
-      this.asking = null;
+      this.training = null;
     }
     return undefined;
   }
 
-  async learnLast() {
+  async trainLatest() {
     while (this.request) {
       const { t } = this.request;
       this.request = null;
@@ -209,8 +209,8 @@ class Page {
       if (this.request) continue;
       const examples = examplesOf(this);
       const { state } = this;
-      const story = examples.answers.length ? learn(examples, state) : emptyStory(state.start);
-      this.showStory(story, t === "end" ? story.corrections : t);
+      const story = examples.targets.length ? train(examples, state) : emptyStory(state.start);
+      this.showStory(story, t === "end" ? story.updates : t);
     }
   }
 
@@ -222,7 +222,7 @@ class Page {
     )
       return;
     const isShown = () => this.player.story === story;
-    const found = await fewestBetweenFrames(story.points, story.answers, isShown);
+    const found = await fewestBetweenFrames(story.points, story.targets, isShown);
     if (found) this.player.setFewest(found);
   }
 
@@ -236,7 +236,7 @@ class Page {
     this.remember();
   }
 
-  // Show other examples at once, and learn from them as soon as there is time.
+  // Show other examples at once, and train from them as soon as there is time.
   change(points, done, before = this.points) {
     const { player, state } = this;
     const atEnd = player.t > 0 && player.t === player.story.T;
@@ -252,7 +252,7 @@ class Page {
       player.redraw();
     }
     if (done) this.settings.show(this.state);
-    this.learn(atEnd ? "end" : player.t);
+    this.train(atEnd ? "end" : player.t);
   }
 
   clearAll() {
@@ -328,7 +328,7 @@ class Page {
 
   showPython() {
     const examples = examplesOf(this);
-    if (new Set(examples.answers).size < 2) {
+    if (new Set(examples.targets).size < 2) {
       this.note("Add examples with two labels first.");
       return;
     }

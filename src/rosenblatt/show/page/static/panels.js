@@ -24,7 +24,7 @@ export function showFacts(facts, story, t) {
   const pocket = story.pocketAt(t);
   if (pocket)
     entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
-  else entries.push(["epoch", story.epoch(Math.max(t, 1)), "", "cycle"]);
+  else entries.push(["epoch", story.epoch(Math.max(t, 1)), "", "epoch"]);
   clear(
     facts.numbers,
     ...entries.map(([name, value, more, key]) =>
@@ -60,7 +60,7 @@ function addition(story, t, after) {
   const numbers = (w) => w.slice(0, WEIGHTS_SHOWN).map(sayShort);
   const now = row("td", t < 1000 ? `w(${t})` : "w(t)", numbers(after), "rb-now");
   if (t === 0) return [now];
-  const sign = story.answers[story.updatedRow(t)] > 0 ? "+" : "−";
+  const sign = story.targets[story.updatedRow(t)] > 0 ? "+" : "−";
   const before = row("td", t < 1000 ? `w(${t - 1})` : "w(t−1)", numbers(story.weights(t - 1)));
   return [before, additionRow(story, t, `${sign} `), now];
 }
@@ -69,7 +69,7 @@ function addition(story, t, after) {
 function labelRows(story, t, after, size) {
   const n = story.updatedRow(t);
   const rows = story.labels.map((_, k) => {
-    const moved = n === null ? "" : { [story.answers[n]]: "+", [story.rival(t)]: "−" }[k] || "";
+    const moved = n === null ? "" : { [story.targets[n]]: "+", [story.rival(t)]: "−" }[k] || "";
     const name = `${MARKS[story.markOf(k)].sign}${moved && ` ${moved} ${stepOf(story)}x`}`;
     const values = after.slice(k * size, (k + 1) * size).slice(0, WEIGHTS_SHOWN);
     return row("td", name, values.map(sayShort), moved ? "rb-now" : "");
@@ -96,12 +96,12 @@ function added(story, t) {
   const n = story.updatedRow(t);
   const x0 = story.json.intercept;
   const x = story.row(n);
-  const step = story.json.eta * (story.many ? 1 : story.answers[n]);
+  const step = story.json.eta * (story.many ? 1 : story.targets[n]);
   return (x0 ? [x0, ...x] : [...x]).map((value) => step * value);
 }
 
 export function sentenceAt(story, t) {
-  if (t === 0 && story.T === 0) return `${story.json.told}.`;
+  if (t === 0 && story.T === 0) return `${story.json.summary}.`;
   if (t === 0) {
     const start = story.json.start.every((value) => value === 0)
       ? "All weights are zero"
@@ -111,13 +111,13 @@ export function sentenceAt(story, t) {
   const n = story.updatedRow(t);
   const { sign } = MARKS[story.mark(n)];
   const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
-  const rule = story.answers[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
+  const rule = story.targets[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
   const rival = story.many && MARKS[story.markOf(story.rival(t))].sign;
   const why = rival
     ? `did not score above ${rival}, so w of ${sign} becomes w + ${step}x and w of ${rival} becomes w − ${step}x`
     : `was misclassified, so w becomes ${rule}`;
   const sentence = `Update ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
-  return t === story.T ? `${sentence} ${story.json.told}.` : sentence;
+  return t === story.T ? `${sentence} ${story.json.summary}.` : sentence;
 }
 
 const TITLES = {
@@ -181,11 +181,11 @@ function boundSentence(story) {
     if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
       parts.push(` From these initial weights: at most ${sayBound(s.bound)}.`);
     }
-    const advice = verdict.told.find((line) => line.includes("would lower the bound"));
+    const advice = verdict.explanation.find((line) => line.includes("would lower the bound"));
     if (advice && verdict.bound > LARGE) parts.push(` ${advice}`);
     return parts;
   }
-  if (verdict.name === "undecided") return [verdict.told[0]];
+  if (verdict.name === "undecided") return [verdict.explanation[0]];
   if (story.many) return [verdict.name === "quasi-separable" ? tieSentence(story) : NEVER];
   const ring =
     verdict.name === "quasi-separable"
@@ -196,7 +196,7 @@ function boundSentence(story) {
 
 // Say which labels tie, of more than two; if they are only two, their examples overlap.
 function tieSentence(story) {
-  const { pairs, ties = pairs.map(([n, r]) => [story.answers[n], r]) } = story.verdict;
+  const { pairs, ties = pairs.map(([n, r]) => [story.targets[n], r]) } = story.verdict;
   const nameOf = (place) => {
     const { sign } = MARKS[story.markOf(place)];
     return story.labels[place] === sign ? sign : `${sign} ${story.labels[place]}`;
@@ -226,15 +226,15 @@ function proofLines(story) {
         (story.flat ? "" : " A projection cannot show the margin itself."),
     ].map(paragraph);
   }
-  const part = verdict.blocking[0];
-  if (!part) return verdict.told.slice(1).map(paragraph);
+  const part = verdict.conflicts[0];
+  if (!part) return verdict.explanation.slice(1).map(paragraph);
   const sentence =
     `No line classifies these ${part.rows.length} examples all correctly: the averages of the ○ and ` +
     "of the × with weights λ are the same point ◇. Checked in exact arithmetic.";
   const rows = part.rows
     .slice(0, ROWS_SHOWN)
     .map((n, i) => [
-      make("td", {}, story.answers[n] > 0 ? "○" : "×"),
+      make("td", {}, story.targets[n] > 0 ? "○" : "×"),
       make("td", {}, `example ${story.name(n)}`),
       make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`),
     ]);
@@ -249,7 +249,7 @@ function conflictLines(sentence, rows, more) {
   const caption = "Examples in conflict and their multipliers";
   const table = make(
     "table",
-    { class: "rb-blocking" },
+    { class: "rb-conflict" },
     make("caption", { class: "rb-hidden" }, caption),
     ...rows.map((cells) => make("tr", {}, ...cells)),
   );
@@ -258,8 +258,8 @@ function conflictLines(sentence, rows, more) {
 
 // Name the examples on the margin or in conflict, with their competing labels.
 function labelLines(story) {
-  const { name, margin, radius, pairs, shares, told } = story.verdict;
-  if (!pairs.length) return told.slice(1).map(paragraph);
+  const { name, margin, radius, pairs, shares, explanation } = story.verdict;
+  if (!pairs.length) return explanation.slice(1).map(paragraph);
   const paired = pairs.map(([n, r]) => {
     const rival = MARKS[story.markOf(r)].sign;
     return `${MARKS[story.mark(n)].sign} example ${story.name(n)} against ${rival}`;
@@ -291,7 +291,7 @@ function numbered(story, rows) {
 export function planeLabel(story, t) {
   const marks = story.many ? story.marks : [...story.marks].reverse();
   const counts = marks.map((mark) => {
-    const count = story.answers.filter((_, n) => story.mark(n) === mark).length;
+    const count = story.targets.filter((_, n) => story.mark(n) === mark).length;
     const { name, names } = MARKS[mark];
     return `${grouped(count)} ${count === 1 ? name.toLowerCase() : names}`;
   });

@@ -10,7 +10,7 @@ export function drawPlane(pen, given, layPoints) {
   const planes = planesAt(given);
   const { story, frame, palette } = given;
   const r = radiusFor(story.points.length, frame);
-  const scene = { ...given, r, places: story.points.map((point) => frame.at(point)), taken: [] };
+  const scene = { ...given, r, places: story.points.map((point) => frame.at(point)), occupied: [] };
   drawParts(pen, scene, planes);
   drawGrid(pen, scene);
   if (scene.proof) drawProofBelow(pen, scene);
@@ -142,7 +142,7 @@ function drawNames(pen, scene, planes) {
   const n = story.updatedRow(t);
   if (n !== null) {
     const [[x, y], ring] = [scene.places[n], ringOf(scene.r)];
-    scene.taken.push({ left: x - ring, end: x + ring, top: y - ring, foot: y + ring });
+    scene.occupied.push({ left: x - ring, end: x + ring, top: y - ring, foot: y + ring });
   }
   const arrow = planes && arrowOfW(frame, planes);
   if (arrow) drawName(pen, scene, "w", placesAround(arrow[1], 8), nameStyle(palette));
@@ -185,10 +185,10 @@ function drawProofBelow(pen, scene) {
   if (verdict.name === "separable" && verdict.line && story.flat) drawBand(pen, scene);
   for (const found of story.fewest ? pixelEdges(frame, [story.fewest.line]) : [])
     pen.lines(found, { stroke: palette.mark, width: 2, dash: [2, 6] });
-  const part = verdict.blocking[0];
+  const part = verdict.conflicts[0];
   if (!part) return;
   for (const sign of [1, -1]) {
-    const members = part.rows.filter((n) => story.answers[n] === sign);
+    const members = part.rows.filter((n) => story.targets[n] === sign);
     const shape = hull(members.map((n) => story.points[n])).map((point) => frame.at(point));
     const color = sign > 0 ? palette.yes : palette.no;
     pen.polygon(shape, { fill: color, opacity: 0.14 });
@@ -228,7 +228,7 @@ function drawProofAbove(pen, scene) {
       { stroke: palette.pocket, width: 2.5 },
     );
   }
-  const part = verdict.blocking[0];
+  const part = verdict.conflicts[0];
   if (!part) return;
   const style = nameStyle(palette, 0.9);
   const [x, y] = part.common ? frame.at(part.common) : [0, 0];
@@ -262,13 +262,13 @@ export function multiplier(part, i) {
 
 // Write a name at the best of some places: inside the picture, over no other name, and over as few
 // examples as possible. Of equally good places the first is used.
-function drawName(pen, { frame, places: examples, r, taken }, text, places, style) {
+function drawName(pen, { frame, places: examples, r, occupied }, text, places, style) {
   let [best, least] = [null, Infinity];
   for (const place of places) {
     const box = boxOf(text, place, style.size);
     const { left, end, top, foot } = box;
     const outside = left < 0 || top < 0 || end > frame.width || foot > frame.height;
-    const over = taken.filter((other) => overlap(box, other)).length;
+    const over = occupied.filter((other) => overlap(box, other)).length;
     let covered = 0;
     for (const [x, y] of examples)
       if (x > left - r && x < end + r && y > top - r && y < foot + r) covered += 1;
@@ -276,7 +276,7 @@ function drawName(pen, { frame, places: examples, r, taken }, text, places, styl
     if (cost < least) [best, least] = [{ ...place, box }, cost];
     if (cost === 0) break;
   }
-  taken.push(best.box);
+  occupied.push(best.box);
   pen.text(text, best.x, best.y, { ...style, align: best.align });
 }
 

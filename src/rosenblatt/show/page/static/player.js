@@ -197,7 +197,7 @@ class Player {
     this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${counted(this.story.count(this.t), "mistake")} left.`;
   }
 
-  // Draw everything redraw, in another size or theme or with another story.
+  // Draw everything anew: in another size or theme or with another story.
   redraw() {
     if (!this.story) return;
     this.palette = paletteOf(this.element);

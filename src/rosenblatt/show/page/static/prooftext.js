@@ -98,7 +98,7 @@ function readInteger(text) {
   return text[0] === "-" ? -BigInt(text.slice(1)) : BigInt(text);
 }
 
-// Read a double from Python's float.hex; only that one spelling is taken.
+// Read a double from Python's float.hex; only that one spelling is accepted.
 function readFloat(text) {
   const found = /^(-?)0x([01])\.([0-9a-f]{13}|0)p([+-]\d+)$/.exec(text);
   if (!found) return refuse(STRANGE);

@@ -17,7 +17,7 @@ export function mountReport() {
     mountPicture(canvas, DRAW[picture], numbers ? JSON.parse(numbers) : new Story(story));
   }
   return story
-    ? mountPlayer(document.getElementById("player"), story, { t: story.corrections })
+    ? mountPlayer(document.getElementById("player"), story, { t: story.updates })
     : null;
 }
 
@@ -40,7 +40,7 @@ function drawScene(pen, { width, height, palette }, data) {
     labels: two ? null : data.labels,
     json: { zero: Number(data.last) },
     planes: () => data.lines,
-    mark: (n) => (two ? markOf(data.answers[n]) : data.answers[n]),
+    mark: (n) => (two ? markOf(data.targets[n]) : data.targets[n]),
     markOf: (place) => place,
     updatedRow: () => null,
     pocketAt: () => null,

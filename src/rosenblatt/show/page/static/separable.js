@@ -7,7 +7,7 @@
 // of the convex hull of the rows that is nearest to 0 decides. If it is not 0, it is the w of the
 // widest margin, and its length is ρ. If it is 0, its multipliers λ have Σ λ z = 0, and no w
 // classifies all of those rows correctly; then their span is projected away, and the same question
-// is asked about the rest.
+// is decided for the rest.
 import { digitsOf, inner, isZero, lowestTerms, onGrid, ratioOf, rootOf, summed } from "./exact.js";
 
 const LONGEST = 400; // binary digits of an integer of several labels: more would take too long
@@ -15,34 +15,34 @@ const ON_THE_MARGIN = 1e-7; // rows this near to the margin, relative to ρ, are
 const TOO_FINE = "Not decided here: some numbers are too far apart in size. The Python lines do.";
 
 // Decide about points [x1, x2] with labels -1 and 1: {name, margin, radius, bound, line, support,
-// blocking, proof}; `bound` is R²/ρ², the maximum number of updates of PLA from w = 0.
-export function separable(points, answers) {
+// conflicts, proof}; `bound` is R²/ρ², the maximum number of updates of PLA from w = 0.
+export function separable(points, targets) {
   const { augmented, power } = augmentedRows(points);
-  const Z = augmented.map((x, n) => (answers[n] > 0 ? x : negative(x)));
+  const Z = augmented.map((x, n) => (targets[n] > 0 ? x : negative(x)));
   const { on, first, parts, weights, ...found } = decide(Z, Z, power);
   const pair = first?.rows.length > 2 ? contradiction(Z) : null;
-  const blocking = [pair, first].filter(Boolean);
-  return { ...found, line: weights, support: on, blocking };
+  const conflicts = [pair, first].filter(Boolean);
+  return { ...found, line: weights, support: on, conflicts };
 }
 
 // Decide about points of more than two labels, given by their places: {name, margin, radius, bound,
 // weights, pairs, shares, ties, proof}. Pairs are [example, competing label]: those on the margin, or
 // those in conflict, with shares that sum to 1. Ties are the [label, competing label] of all conflicts.
-export function separableLabels(points, answers, K) {
+export function separableLabels(points, targets, K) {
   const { augmented, power } = augmentedRows(points);
-  const pairs = answers.flatMap((y, n) =>
+  const pairs = targets.flatMap((y, n) =>
     Array.from({ length: K }, (_, r) => [n, r]).filter(([, r]) => r !== y),
   );
-  const Z = pairs.map(([n, r]) => against(augmented[n], answers[n], r, K));
-  const none = { told: [], support: [], blocking: [], pairs: [], shares: [] };
+  const Z = pairs.map(([n, r]) => against(augmented[n], targets[n], r, K));
+  const none = { explanation: [], support: [], conflicts: [], pairs: [], shares: [] };
   if (digitsOf(squaredRadius(Z)) > 2 * LONGEST) {
-    return { ...none, ...undecided(Z, power), name: "undecided", told: [TOO_FINE] };
+    return { ...none, ...undecided(Z, power), name: "undecided", explanation: [TOO_FINE] };
   }
   // The block of the first label is left out, as if its weights were 0: adding the same vector to
   // the weights of all labels changes no product, so those columns are redundant.
   const few = Z.map((z) => z.slice(3));
   const { on, first, parts = [], ...found } = decide(Z, few, power);
-  const ties = parts.flatMap((part) => part.rows.map((m) => [answers[pairs[m][0]], pairs[m][1]]));
+  const ties = parts.flatMap((part) => part.rows.map((m) => [targets[pairs[m][0]], pairs[m][1]]));
   const shares = first ? first.multipliers.map((m) => ratioOf(m, summed(first.multipliers))) : [];
   const named = (first ? first.rows : on).map((m) => pairs[m]);
   return { ...none, ...found, pairs: named, ties, shares, proof: { ...found.proof, labels: K } };
@@ -68,14 +68,14 @@ function squaredRadius(Z) {
   return Z.map((z) => inner(z, z)).reduce((most, square) => (square > most ? square : most), 0n);
 }
 
-// Return what is known about rows before anything is decide.
+// Return what is known about rows before anything is decided.
 function undecided(Z, power) {
   const radius = rootOf(squaredRadius(Z), 1n, power);
   return { margin: null, radius, bound: null, weights: null, on: [] };
 }
 
 // Return {name, margin, radius, bound, weights, on, first, proof}: `on` are the rows on the margin,
-// `first` those in conflict. `few` are the rows eliminate redundant columns.
+// `first` those in conflict. `few` are the rows without redundant columns.
 function decide(Z, few, power) {
   const { x, multipliers } = nearestPoint(Z);
   if (isZero(x)) return { ...undecided(Z, power), ...findConflict(few) };
@@ -189,8 +189,8 @@ function faceOf(Z, rows, multipliers) {
   return { rows, multipliers: m, x };
 }
 
-// Find the nearest point of a face with one more corner: that of the affineWeights space through its
-// corners, or the last point of the face on the way there, eliminate the corners that it leaves.
+// Find the nearest point of a face with one more corner: that of the affine space through its
+// corners, or the last point of the face on the way there, without the corners that it leaves.
 function withCorner(Z, { rows, multipliers }, next) {
   let [corners, now] = [
     [...rows, next],
@@ -206,7 +206,7 @@ function withCorner(Z, { rows, multipliers }, next) {
   }
 }
 
-// Move from weights moveTowards others, both as shares of their sums, until the first of them is 0.
+// Move from weights towards others, both as shares of their sums, until the first of them is 0.
 function moveTowards(now, wanted) {
   const [a, b] = [summed(now), summed(wanted)];
   const from = now.map((m) => m * b);
@@ -219,7 +219,7 @@ function moveTowards(now, wanted) {
   return lowestTerms(from.map((m, i) => m * (q - p) + to[i] * p));
 }
 
-// Return the weights of the point nearest to 0 in the affineWeights space through vectors: (G + 1)·m = 1,
+// Return the weights of the point nearest to 0 in the affine space through vectors: (G + 1)·m = 1,
 // where G is their Gram matrix.
 function affineWeights(vectors) {
   const table = vectors.map((u) => [...vectors.map((v) => inner(u, v) + 1n), 1n]);
@@ -231,7 +231,7 @@ function combination(basis, v) {
   return solve(basis.map((u) => [...basis.map((other) => inner(u, other)), inner(u, v)]));
 }
 
-// Solve equations with a positive definite matrix and their right sides, eliminate fractions.
+// Solve equations with a positive definite matrix and their right sides, without fractions.
 function solve(table) {
   const size = table.length;
   let scale = 1n;

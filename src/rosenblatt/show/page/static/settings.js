@@ -87,10 +87,10 @@ export class Settings {
       make("legend", {}, "Initial weights w(0)"),
       ...this.start.map(withName),
     );
-    this.corrections = number("Maximum number of updates", "corrections", (corrections) =>
-      changed({ corrections }),
+    this.max_updates = number("Maximum number of updates", "max_updates", (max_updates) =>
+      changed({ max_updates }),
     );
-    this.chance = number("Random seed", "chance", (chance) => changed({ chance }));
+    this.random_state = number("Random seed", "random_state", (random_state) => changed({ random_state }));
     this.place = coordinateFields((x, y) => this.add(x, y));
     this.opened = fileField((chosen) => this.open(chosen));
     this.note = make("p", { class: "small" });
@@ -108,11 +108,11 @@ export class Settings {
       make("h2", {}, "Algorithm"),
       this.algorithm.field,
       this.order.field,
-      this.chance.field,
+      this.random_state.field,
       this.eta.field,
       this.zero.field,
       this.begun,
-      this.corrections.field,
+      this.max_updates.field,
     );
   }
 
@@ -144,13 +144,13 @@ export class Settings {
     this.algorithm.select.value = state.algorithm;
     this.order.select.value = state.algorithm === "online" ? "cycle" : state.order;
     this.order.select.disabled = state.algorithm === "online";
-    this.chance.field.hidden =
+    this.random_state.field.hidden =
       state.algorithm === "online" || ["cycle", "first"].includes(state.order);
     this.zero.select.value = state.zero;
     setValue(this.eta.input, state.eta);
-    setValue(this.chance.input, state.chance);
-    setValue(this.corrections.input, state.corrections);
-    this.corrections.field.hidden = state.algorithm === "online";
+    setValue(this.random_state.input, state.random_state);
+    setValue(this.max_updates.input, state.max_updates);
+    this.max_updates.field.hidden = state.algorithm === "online";
     this.start.forEach((field, i) => {
       setValue(field.input, state.start[i]);
       field.input.disabled = projected;

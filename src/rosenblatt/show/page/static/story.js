@@ -1,4 +1,4 @@
-// Story: a run and what is proved about its examples, for any t. It comes from learn.js or from
+// Story: a run and what is proved about its examples, for any t. It comes from train.js or from
 // Python; show/story.py describes it.
 import { markOf } from "./drawing.js";
 import { isWrong } from "./mistakes.js";
@@ -8,14 +8,14 @@ export class Story {
   constructor(json) {
     this.json = json;
     this.points = json.points;
-    this.answers = json.answers;
-    this.total = json.total || json.answers.length;
+    this.targets = json.targets;
+    this.total = json.total || json.targets.length;
     this.numbers = json.numbers ? unpack(json.numbers) : null;
     this.names = json.names;
     this.labels = json.labels;
     this.K = Math.max(2, json.labels.length);
     this.marks = json.marks || json.labels.map((_, place) => place);
-    this.T = json.corrections;
+    this.T = json.updates;
     this.rows = unpack(json.rows);
     this.rivals = json.rivals && unpack(json.rivals);
     this.ends = unpack(json.ends);
@@ -54,7 +54,7 @@ export class Story {
 
   // Return the mark of example n.
   mark(n) {
-    return this.markOf(this.many ? this.answers[n] : markOf(this.answers[n]));
+    return this.markOf(this.many ? this.targets[n] : markOf(this.targets[n]));
   }
 
   markOf(place) {
@@ -68,8 +68,8 @@ export class Story {
 
   // Return the name of example n: its number in the data, counted from 1 unless the data say otherwise.
   name(n) {
-    const { called, first = 1 } = this.json;
-    return called ? called[n] : (this.numbers ? this.numbers[n] : n) + first;
+    const { row_names, first = 1 } = this.json;
+    return row_names ? row_names[n] : (this.numbers ? this.numbers[n] : n) + first;
   }
 
   // Return the example of update t; null at the start.
@@ -117,8 +117,8 @@ export class Story {
     if (!w || (!this.flat && !this.table)) return [];
     const { intercept, zero } = this.json;
     const wrong = [];
-    for (let n = 0; n < this.answers.length; n++) {
-      if (isWrong(w, this.row(n), this.answers[n], zero, this.K, intercept)) wrong.push(n);
+    for (let n = 0; n < this.targets.length; n++) {
+      if (isWrong(w, this.row(n), this.targets[n], zero, this.K, intercept)) wrong.push(n);
     }
     return wrong;
   }
@@ -141,11 +141,11 @@ export function emptyStory(start) {
     start,
     intercept: 1,
     points: [],
-    answers: [],
+    targets: [],
     names: ["x1", "x2"],
     labels: ["×", "○"],
     features: null,
-    corrections: 0,
+    updates: 0,
     rows: [],
     ends: [],
     weights: [...start],
@@ -157,6 +157,6 @@ export function emptyStory(start) {
     reason: "no examples",
     verdict: null,
     squeeze: null,
-    told: "There are no examples yet: click in the picture to add some",
+    summary: "There are no examples yet: click in the picture to add some",
   };
 }

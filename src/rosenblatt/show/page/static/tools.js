@@ -144,7 +144,7 @@ const PLA = {
   seed: 1,
   algorithm: "pla",
   order: "cycle",
-  corrections: DEFAULTS.corrections,
+  max_updates: DEFAULTS.max_updates,
   proof: false,
 };
 
@@ -186,7 +186,7 @@ export const TOUR = [
       data: "noisy",
       algorithm: "pocket",
       order: "random",
-      corrections: 200,
+      max_updates: 200,
       t: 12,
     },
     text:

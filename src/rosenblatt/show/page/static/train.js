@@ -1,7 +1,7 @@
-// Learn: run an algorithm on examples, decide about them, and return the story that the player
+// Train: run an algorithm on examples, decide about them, and return the story that the player
 // shows. show/story.py describes what a story holds; those from Python have the same numbers.
 import { online, pla, pocket, ratchet } from "./algorithms.js";
-import { Chance } from "./chance.js";
+import { RandomGenerator } from "./random.js";
 import { ratioOf } from "./exact.js";
 import { projected } from "./geometry.js";
 import { countMistakes, reachOf, updateRule } from "./mistakes.js";
@@ -20,13 +20,13 @@ const ENDED = {
   "end of stream": "every example was visited once",
 };
 
-// `plane` is {points, answers, names, labels, marks}. For more or fewer than two features it also
+// `plane` is {points, targets, names, labels, marks}. For more or fewer than two features it also
 // has {X, features, verdict}, where the verdict is Python's. `settings` are those of the address.
-// The answers are labels: -1 and 1, or, of more than two, their places in `labels`; `marks` says how
+// The targets are labels: -1 and 1, or, of more than two, their places in `labels`; `marks` says how
 // each is drawn.
-export function learn(plane, settings) {
+export function train(plane, settings) {
   const X = plane.X || plane.points;
-  const D = { X, y: plane.answers, K: plane.labels.length, reach: reachOf(X) };
+  const D = { X, y: plane.targets, K: plane.labels.length, reach: reachOf(X) };
   const rule = ruleOf(settings, D);
   const enough = new Set(D.y).size > 1;
   const run = enough ? ALGORITHMS[settings.algorithm](D, rule) : emptyRun(D, rule);
@@ -44,7 +44,7 @@ export function learn(plane, settings) {
     zero: rule.zero,
     start: rule.start,
     intercept: 1,
-    answers: plane.answers,
+    targets: plane.targets,
     names: plane.names,
     labels: plane.labels,
     marks: plane.marks,
@@ -53,7 +53,7 @@ export function learn(plane, settings) {
     lines: null,
     table: null,
     ...shown,
-    corrections: T,
+    updates: T,
     rows: D.K > 2 ? run.updates.map((m) => Math.floor(m / D.K)) : run.updates,
     rivals: D.K > 2 ? run.updates.map((m) => m % D.K) : null,
     ends: run.ends,
@@ -62,21 +62,21 @@ export function learn(plane, settings) {
     every,
     pocket: run.pocket || null,
     reason: run.reason,
-    told: enough ? summaryOf(run, D.X.length, settings.algorithm) : ONE_KIND,
+    summary: enough ? summaryOf(run, D.X.length, settings.algorithm) : ONE_KIND,
     verdict: proved,
     squeeze: squeezeOf(proved, rule, weights),
   };
 }
 
-function ruleOf({ algorithm, order, zero, eta, start, chance, corrections }, { X, K }) {
+function ruleOf({ algorithm, order, zero, eta, start, random_state, max_updates }, { X, K }) {
   const size = (X[0].length + 1) * (K > 2 ? K : 1);
   return {
     order: algorithm === "online" ? "cycle" : order,
     zero: ZEROS[zero],
     eta,
     start: start.length === size ? start : Array(size).fill(0),
-    chance: new Chance(chance),
-    maxUpdates: corrections,
+    rng: new RandomGenerator(random_state),
+    maxUpdates: max_updates,
   };
 }
 
@@ -117,20 +117,20 @@ function summaryOf(run, N, algorithm) {
 }
 
 // Decide in the plane, and check the proof by code that did not find it.
-function planeVerdict({ points, answers }, K) {
-  if (K > 2) return labelsVerdict(points, answers, K);
-  const found = separable(points, answers);
-  checkClaim(found.proof, points, answers);
-  const told = found.name === "separable" ? scalingAdvice(found, points) : [];
-  const blocking = found.blocking.map((part) => conflictOf(part, points, answers));
-  return { ...found, told, blocking };
+function planeVerdict({ points, targets }, K) {
+  if (K > 2) return labelsVerdict(points, targets, K);
+  const found = separable(points, targets);
+  checkClaim(found.proof, points, targets);
+  const explanation = found.name === "separable" ? scalingAdvice(found, points) : [];
+  const conflicts = found.conflicts.map((part) => conflictOf(part, points, targets));
+  return { ...found, explanation, conflicts };
 }
 
 // Decide about more than two labels in the plane, and check the proof.
-function labelsVerdict(points, answers, K) {
-  const found = separableLabels(points, answers, K);
+function labelsVerdict(points, targets, K) {
+  const found = separableLabels(points, targets, K);
   if (found.proof) {
-    const { X, y, x0 } = againstRivals({ ...found.proof, x0: 1 }, points, answers);
+    const { X, y, x0 } = againstRivals({ ...found.proof, x0: 1 }, points, targets);
     checkClaim(found.proof, X, y, x0);
   }
   return found;
@@ -149,37 +149,37 @@ function scalingAdvice({ line, margin }, points) {
 }
 
 // Return the shares of each side, which sum to 1, and the point that both convex hulls contain.
-function conflictOf({ rows, multipliers }, points, answers) {
+function conflictOf({ rows, multipliers }, points, targets) {
   const side = (sign) =>
-    multipliers.reduce((sum, m, i) => (answers[rows[i]] === sign ? sum + m : sum), 0n);
+    multipliers.reduce((sum, m, i) => (targets[rows[i]] === sign ? sum + m : sum), 0n);
   const sums = { 1: side(1), [-1]: side(-1) };
-  const shares = multipliers.map((m, i) => ratioOf(m, sums[answers[rows[i]]]));
-  return { rows, shares, common: commonPoint(rows, shares, points, answers) };
+  const shares = multipliers.map((m, i) => ratioOf(m, sums[targets[rows[i]]]));
+  return { rows, shares, common: commonPoint(rows, shares, points, targets) };
 }
 
-function commonPoint(rows, shares, points, answers) {
+function commonPoint(rows, shares, points, targets) {
   const common = [0, 0];
   rows.forEach((n, i) => {
-    if (answers[n] > 0) points[n].forEach((v, j) => (common[j] += shares[i] * v));
+    if (targets[n] > 0) points[n].forEach((v, j) => (common[j] += shares[i] * v));
   });
   return common;
 }
 
 // Project what Python has proved about all features to the plane of the picture.
-function projectVerdict(found, { X, points, lineOf, answers }) {
-  const verdict = checkedVerdict(found, X, answers);
-  const blocking = verdict.blocking.map((part) => ({
+function projectVerdict(found, { X, points, lineOf, targets }) {
+  const verdict = checkedVerdict(found, X, targets);
+  const conflicts = verdict.conflicts.map((part) => ({
     ...part,
-    common: commonPoint(part.rows, part.shares, points, answers),
+    common: commonPoint(part.rows, part.shares, points, targets),
   }));
-  return { ...verdict, blocking, line: verdict.weights && lineOf(verdict.weights) };
+  return { ...verdict, conflicts, line: verdict.weights && lineOf(verdict.weights) };
 }
 
 // Check the proof of Python's verdict, once; a verdict whose proof fails counts as undecided.
-function checkedVerdict(verdict, X, answers) {
+function checkedVerdict(verdict, X, targets) {
   if (!verdict) return undecided(BEYOND);
   if (verdict.name === "undecided") return verdict;
-  if (!CHECKED.has(verdict)) CHECKED.set(verdict, withCheckedProof(verdict, X, answers));
+  if (!CHECKED.has(verdict)) CHECKED.set(verdict, withCheckedProof(verdict, X, targets));
   return CHECKED.get(verdict);
 }
 
@@ -187,12 +187,12 @@ const BEYOND =
   "This page decides in the plane; rosenblatt watch, given the file, decides about all features.";
 const CHECKED = new WeakMap();
 
-function withCheckedProof(verdict, X, answers) {
+function withCheckedProof(verdict, X, targets) {
   if (X.length * X[0].length > MOST_NUMBERS) {
     return { ...verdict, by: "Python found the proof, and has checked it." };
   }
   try {
-    const claim = checkProof(verdict.proof, X, answers);
+    const claim = checkProof(verdict.proof, X, targets);
     if (claim !== verdict.name) return undecided("The proof that came with the data is another's.");
     return { ...verdict, by: "Python found the proof; this page has checked it again." };
   } catch (error) {
@@ -202,7 +202,7 @@ function withCheckedProof(verdict, X, answers) {
 
 function undecided(why) {
   const unknown = { margin: null, bound: null, weights: null, proof: null };
-  return { name: "undecided", told: [why], support: [], blocking: [], ...unknown };
+  return { name: "undecided", explanation: [why], support: [], conflicts: [], ...unknown };
 }
 
 // Return the two inequalities of the convergence proof: at t the bounds of ‖w‖² are

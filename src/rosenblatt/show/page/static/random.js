@@ -1,11 +1,11 @@
-// Chance: the random numbers of NumPy's `default_rng(seed)`, bit for bit, so that a seed gives the
+// RandomGenerator: the random numbers of NumPy's `default_rng(seed)`, bit for bit, so that a seed gives the
 // same run here and in Python. The generator is PCG64 by M. E. O'Neill, seeded by SeedSequence.
 // Integers of 128 bits are four words of 32 bits, the lowest first.
 
 const [K, L, M, N] = [0x9fccf645, 0x4385df64, 0x1fc65da4, 0x2360ed05]; // the multiplier
 const WORD = 2 ** 32;
 
-export class Chance {
+export class RandomGenerator {
   constructor(seed) {
     const [a, b, c, d] = seedWords(seed); // the state, then the step, the upper halves first
     this.step = doubledAndOne([...d, ...c]);
