@@ -1,4 +1,4 @@
-"""Row groups read side by side, columns transposed: the same rows come out."""
+"""Batches encoded side by side, columns transposed: the same rows come out."""
 
 import gzip
 import threading
@@ -29,29 +29,42 @@ def batches_of(path):
     return read_in_passes(Source.find(str(path)), Layout(), ColumnOptions(target="label"))
 
 
-def test_row_groups_read_side_by_side_come_in_the_order_of_the_file(tmp_path):
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(columnar, "ROWS", 128)
+
+
+def test_batches_encoded_side_by_side_come_in_the_order_of_the_file(tmp_path):
     X, y = parquet(tmp_path / "d.parquet")
-    batches = batches_of(tmp_path / "d.parquet")
-    assert len(columnar.parquet_parts(batches.table.source)) == 8
-    blocks = list(batches.blocks.batches())
+    blocks = list(batches_of(tmp_path / "d.parquet").blocks.batches())
     assert [block.n for block in blocks] == [128] * 7 + [104]
     assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
     assert np.array_equal(np.concatenate([block.y for block in blocks]), y)
 
 
-def test_large_row_groups_are_read_a_few_pages_at_a_time(tmp_path, monkeypatch):
-    X, _ = parquet(tmp_path / "d.parquet")
-    monkeypatch.setattr(columnar, "batch_bytes", lambda: 900)
-    batches = batches_of(tmp_path / "d.parquet")
-    assert columnar.parquet_parts(batches.table.source) == []
-    assert np.array_equal(np.concatenate([block.X for block in batches.blocks.batches()]), X)
+def test_a_large_row_group_is_read_in_batches(tmp_path):
+    X, _ = parquet(tmp_path / "d.parquet", group=1000)
+    blocks = list(batches_of(tmp_path / "d.parquet").blocks.batches())
+    assert len(blocks) == 8
+    assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
 
 
-def test_a_bad_cell_of_a_later_row_group_is_told_with_its_row(tmp_path):
+def test_a_bad_cell_of_a_later_batch_is_told_with_its_row(tmp_path):
     parquet(tmp_path / "d.parquet", bad=700)
     batches = batches_of(tmp_path / "d.parquet")
     with pytest.raises(DataError, match='row 701, column "b"'):
         list(batches.blocks.batches())
+
+
+def test_an_error_of_reading_comes_after_the_results_before_it():
+    def items():
+        yield from range(3)
+        raise DataError("the file is damaged")
+
+    made = map_in_threads(lambda item: item, items())
+    assert [next(made) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(DataError):
+        next(made)
 
 
 def test_work_side_by_side_ends_when_no_one_wants_more():
@@ -89,13 +102,12 @@ def test_squares_tell_of_numbers_that_are_none_and_of_extreme_ones():
     assert encoding.interleave_columns(huge, np.float32).squares == pytest.approx(7e54)
 
 
-def test_a_compressed_file_is_unpacked_once(tmp_path):
+def test_a_compressed_file_gives_the_same_rows(tmp_path):
     X, _ = parquet(tmp_path / "d.parquet")
     packed = tmp_path / "d.parquet.gz"
     packed.write_bytes(gzip.compress((tmp_path / "d.parquet").read_bytes()))
-    batches = batches_of(packed)
-    assert columnar.parquet_parts(batches.table.source) == []
-    assert np.array_equal(np.concatenate([block.X for block in batches.blocks.batches()]), X)
+    blocks = batches_of(packed).blocks.batches()
+    assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
 
 
 def test_reading_ahead_may_be_ended_by_the_thread_that_reads():

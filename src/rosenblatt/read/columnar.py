@@ -21,16 +21,6 @@ from rosenblatt.tables import PROMISED, first_changed
 
 ROWS = 1 << 16  # rows per batch at most; fewer if they are wide
 PAGE_BYTES = 1 << 16  # bytes per read
-BATCHES = 4  # row groups of at most this many batches are read in parallel
-
-
-class RowGroup(NamedTuple):
-    """A row group of a Parquet file: its number, first row and number of rows."""
-
-    group: int
-    start: int
-    rows: int
-    metadata: Any
 
 
 def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[Any]:
@@ -47,28 +37,6 @@ def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[
             skip = max(0, skip - batch.num_rows)
 
 
-def parquet_parts(source: Source) -> list[RowGroup]:
-    """Return the row groups if there are several, small enough to hold a few.
-
-    A compressed file has none: each would have all of it unpacked again.
-    """
-    if source.compression is not None:
-        return []
-    with _parquet(source) as parquet:
-        metadata = parquet.metadata
-        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-        if len(sizes) < 2 or max(sizes) * _row_bytes(parquet) > BATCHES * batch_bytes():
-            return []
-        return [RowGroup(i, sum(sizes[:i]), sizes[i], metadata) for i in range(len(sizes))]
-
-
-def parquet_part(source: Source, part: RowGroup) -> Iterator[Any]:
-    """Yield the rows of a row group as one batch, decoded by a single thread."""
-    with _parquet(source, part.metadata) as parquet:
-        batches = parquet.iter_batches(max(1, part.rows), [part.group], use_threads=False)
-        yield from map(_validate, batches)
-
-
 def _parquet_size(source: Source) -> int:
     with _parquet(source) as parquet:
         size: float = parquet.metadata.num_rows * _row_bytes(parquet)
@@ -76,11 +44,10 @@ def _parquet_size(source: Source) -> int:
 
 
 @contextmanager
-def _parquet(source: Source, known: Any = None) -> Iterator[Any]:
+def _parquet(source: Source) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    # Pages, not whole row groups, are in memory.
-    how = {"metadata": known, "buffer_size": PAGE_BYTES, "pre_buffer": False}
+    how = {"buffer_size": PAGE_BYTES, "pre_buffer": False}  # pages in memory, not row groups
     try:
         with source.open_seekable() as file, pq.ParquetFile(file, **how) as parquet:
             yield parquet

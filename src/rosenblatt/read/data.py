@@ -222,39 +222,27 @@ class FileTable:
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
     def examples(self, made: Plan) -> Iterator[Examples]:
-        """Yield the examples of each batch, read by other threads."""
-        found = False
-        with locate_errors(self.source, self.layout):  # reading counts rows from the beginning
-            for one in self._read_examples(made):
-                found = True
-                yield one
+        """Yield the examples of each batch, which is encoded while others are read."""
+        source, layout, found = self.source, self.layout, False
+
+        def read() -> Iterator[tuple[int, Any]]:
+            start = 0
+            for batch in filter(len, self.batches()):
+                yield start, batch
+                start += len(batch)
+
+        def encode(numbered: tuple[int, Any]) -> Examples:
+            start, batch = numbered
+            with locate_errors(source, layout, start):
+                return encode_rows(made, batch, source.name)[0]
+
+        with locate_errors(source, layout):  # reading counts rows from the beginning
+            for examples in map_in_threads(encode, read_in_background(read())):
+                if examples.n:
+                    found = True
+                    yield examples
         if not found:
-            raise _no_row_left_error(self.source)
-
-    def _read_examples(self, made: Plan) -> Iterator[Examples]:
-        """Yield examples from row groups in parallel, or from batches read in background."""
-        stored = self.stored or self.source
-        parts = []
-        if self.stored is not None or format_of(stored, self.layout) == "Parquet":
-            parts = columnar.parquet_parts(stored)
-        if not parts:
-            yield from self._encode_batches(made, read_in_background(self.batches()), 0)
-            return
-        _check_names(self.source, parts[0].metadata.schema.to_arrow_schema())
-
-        def read(part: columnar.RowGroup) -> list[Examples]:
-            return list(self._encode_batches(made, columnar.parquet_part(stored, part), part.start))
-
-        for found in map_in_threads(read, parts):
-            yield from found
-
-    def _encode_batches(self, made: Plan, batches: Iterable[Any], start: int) -> Iterator[Examples]:
-        for batch in filter(len, batches):
-            with locate_errors(self.source, self.layout, start):
-                examples, _ = encode_rows(made, batch, self.source.name)
-            if examples.n:
-                yield examples
-            start += len(batch)
+            raise _no_row_left_error(source)
 
 
 @dataclass(frozen=True, eq=False)

@@ -543,16 +543,27 @@ def map_in_threads(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator
     """
     threads = engine.cores()
     waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
+
+    def submit() -> Iterator[Future[T]]:
         try:
             for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > threads:
-                    engine.wait_for((waiting[0],))
-                    yield waiting.popleft().result()
-            while waiting:
-                engine.wait_for((waiting[0],))
-                yield waiting.popleft().result()
+                yield pool.submit(work, item)
+        except Exception as error:  # raised after the results of the items before
+            failed: Future[T] = Future()
+            failed.set_exception(error)
+            yield failed
+
+    def finish(most: int) -> Iterator[T]:
+        while len(waiting) > most:
+            engine.wait_for((waiting[0],))
+            yield waiting.popleft().result()
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for future in submit():
+                waiting.append(future)
+                yield from finish(threads)
+            yield from finish(0)
         finally:
             for future in waiting:
                 future.cancel()
