@@ -254,6 +254,36 @@ def test_what_does_not_fit_together_is_refused(arguments, how):
         rb.separation(*arguments, **how)
 
 
+@pytest.mark.parametrize(
+    ("fixest", "terms", "names"),
+    [
+        ("i(g)", "C(g)", ["g::1", "g::2"]),
+        ("i(g, ref=1)", "C(g, contr.treatment(base=1))", ["g::0", "g::2"]),
+        ("x + i(g, x, ref=0)", "x + (C(g) - 1):x", ["g::1:x", "g::2:x"]),
+        ("i(g, x) - 1", "C(g):x - 1", ["g::0:x", "g::1:x", "g::2:x"]),
+        ("i(t, ref='b') + i(g)", "C(t, contr.treatment(base='b')) + C(g)", ["t::a", "t::c"]),
+    ],
+)
+def test_levels_as_fixest_writes_them(fixest, terms, names):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"g": rng.integers(0, 3, 60), "x": rng.normal(size=60).round(2)})
+    frame["t"] = rng.choice(["a", "b", "c"], 60)
+    frame["y"] = rng.poisson(1.0, 60) * (frame.g != 2)
+    frame.loc[5, "x"] = math.nan
+    s = rb.separation(f"y ~ {fixest}", frame, family="poisson")
+    same_as = rb.separation(f"y ~ {terms}", frame, family="poisson")
+    assert s.rows.tolist() == same_as.rows.tolist()
+    assert set(names) <= set(s.names)
+
+
+@pytest.mark.parametrize("term", ["i(g, ref=7)", "i(g, t)", "i(lost)"])
+def test_a_mistake_in_such_a_term_is_one_sentence(term):
+    frame = pd.DataFrame({"g": [0, 1, 2, 0], "t": list("abca"), "y": [0, 1, 0, 1]})
+    with pytest.raises(rb.errors.UserError) as caught:
+        rb.separation(f"y ~ {term}", frame)
+    assert "does not take" not in str(caught.value)
+
+
 def test_a_level_with_one_row_is_separated_by_itself():
     frame = pd.DataFrame({"g": ["a", "a", "b", "b", "c"], "y": [0, 1, 0, 1, 1]})
     s = rb.separation("y ~ g", frame)
@@ -331,6 +361,7 @@ def test_fits_of_pyfixest_are_their_formulas():
         logit = pyfixest.feglm("b ~ x | h", frame, family="logit")
         lean = pyfixest.fepois("y ~ x | f", frame, lean=True)
         linear = pyfixest.feols("y ~ x", frame)
+        event = pyfixest.fepois("y ~ i(h, ref='u') + x", frame, separation_check=[])
     s, t = rb.separation(whole), rb.separation("y ~ x | f + h", frame, family="poisson")
     assert same(s, t)
     assert s.names == t.names
@@ -338,6 +369,7 @@ def test_fits_of_pyfixest_are_their_formulas():
     assert rb.separation(cut).kind == "none"
     assert len(rb.separation(cut).notes) == 1
     assert same(rb.separation(logit), rb.separation("b ~ x | h", frame))
+    assert set(event.coef().index) <= set(rb.separation(event).names)
     for fit in (lean, linear):
         with pytest.raises(ValueError, match="give"):
             rb.separation(fit)

@@ -125,7 +125,7 @@ class Formula:
         for name in self.columns:
             if hasattr(frame[name], "cat"):
                 frame[name] = frame[name].cat.remove_unused_categories()
-        maker, dropped = PandasMaterializer(frame), set[int]()
+        maker, dropped = PandasMaterializer(frame, context={"i": encode_levels}), set[int]()
         try:
             if self.targets:
                 y: Any = frame[list(self.targets)]
@@ -182,7 +182,7 @@ def _effect(text: str, part: str) -> tuple[str, ...]:
         raise _refusal(
             text,
             f"{shorten(part.strip()) or 'nothing'} is not a fixed effect; write columns "
-            "joined by +, or crossed by ^",
+            "joined by +, or crossed by ^, and a slope for each level as C(f):x before the bar",
         )
     return tuple(one[1] or one[2] for one in found if one)
 
@@ -206,8 +206,9 @@ def _columns_in(text: str, expression: str) -> list[str]:
         known = (module == "np" and isinstance(getattr(np, name, None), np.ufunc)) or (
             module == "contr" and name.isidentifier() and not name.startswith("_")
         )
-        if not known and (module or function not in TRANSFORMS or function in ("np", "contr")):
-            there = join_words(sorted(set(TRANSFORMS) - {"np", "contr"}), most=40)
+        allowed = {*TRANSFORMS, "i"} - {"np", "contr"}
+        if not known and (module or function not in allowed):
+            there = join_words(sorted(allowed), most=40)
             raise _refusal(
                 text,
                 f"{shorten(function)} is not known; use {there}, or np. and an elementwise "
@@ -229,6 +230,42 @@ def _columns_in(text: str, expression: str) -> list[str]:
             names += [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
     contrasts = ("Treatment", "Sum", "Helmert", "Diff", "Poly", "True", "False", "None")
     return [name for name in names if name not in contrasts]
+
+
+def encode_levels(data: Any, slope: Any = None, *, ref: Any = None) -> Any:
+    """Encode `i(g)`, `i(g, x)` and `i(g, ref=2)` in a formula as fixest and pyfixest do."""
+    from formulaic.materializers.types import FactorValues
+    from scipy import sparse
+
+    if slope is not None and slope.dtype.kind not in "biuf":
+        raise ValueError(f"i({data.name}, {slope.name}) needs a column of numbers as its second")
+
+    def encode(values: Any, reduced_rank: bool, drop_rows: Any, **_: Any) -> Any:
+        rows = np.delete(np.arange(len(data)), list(drop_rows))
+        table, levels = _dummies([data.iloc[rows]])
+        if ref is not None and _level(ref) not in levels:
+            raise ValueError(f"{ref!r} is not a level of {data.name}")
+        first = levels[0] if slope is None and reduced_rank else None
+        left_out = first if ref is None else _level(ref)
+        name = f"{data.name}::{{}}" + ("" if slope is None else f":{slope.name}")
+        by = None if slope is None else sparse.diags_array(slope.to_numpy(np.float64)[rows])
+        table = (table if by is None else by @ table).tocsc()
+        columns = {
+            name.format(level): sparse.csc_matrix(table[:, [j]])
+            for j, level in enumerate(levels)
+            if level != left_out
+        }
+        return FactorValues(
+            columns,
+            kind="categorical" if slope is None else "numerical",
+            spans_intercept=slope is None and left_out is None,
+            column_names=tuple(columns),
+            format="{field}",
+        )
+
+    both = data if slope is None else {"levels": data, "slope": slope}  # both may have gaps
+    whole = slope is None and ref is None
+    return FactorValues(both, kind="categorical", spans_intercept=whole, encoder=encode)
 
 
 def _dummies(columns: list[Any]) -> tuple[Any, list[str]]:

@@ -187,7 +187,7 @@ def explain_parameters(function: Callable[..., Any]) -> Iterator[None]:
         yield
     except UserError as error:
         message = error.of_file if isinstance(error, FileRowError) else error.message
-        lacking = [name for name in error.message.parameters if name not in known]
+        lacking = [n for n in error.message.parameters if n not in known and n != "formula"]
         if not lacking and message is error.message:
             raise
         kind = DataError if isinstance(error, FileRowError) else type(error)
