@@ -80,15 +80,14 @@ def test_rows_of_a_kind_are_equal_in_every_number_and_in_the_label(form, differe
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_many_equal_rows_are_counted_and_proved_together(form, monkeypatch):
+def test_many_equal_rows_are_counted_and_proved_together(form):
     n, most = 6000, 100
-    monkeypatch.setattr("rosenblatt.evidence.separability.MOST_PAIRS", most)
     X, y = form(np.ones((n, 2))), np.repeat([1, 0, 1], n // 3)
     found = rb.fewest_mistakes(X, y, time_limit=0.01)
     assert (found.mistakes, found.lower_bound, found.optimal) == (n // 3, n // 3, True)
     assert (found.proof.claim, len(found.proof.conflicts)) == (f"at least {n // 3} mistakes", 1)
     assert found.proof.check(X, y)
-    blocked = find_contradictions(Examples.from_arrays(X, y))
+    blocked = find_contradictions(Examples.from_arrays(X, y), most)
     assert len(blocked.conflicts) == most
     assert blocked.proof.check(X, y)
 

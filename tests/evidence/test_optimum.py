@@ -20,8 +20,27 @@ from rosenblatt.evidence import hittingset, optimum
 from rosenblatt.evidence.certificate import parse_claim
 from rosenblatt.examples import Examples
 
+
+class Idle:
+    """A search for hitting sets that finds none."""
+
+    bound, best = 0, 1
+
+    def run(self, most):
+        return
+
+    def proof(self):
+        return None
+
+
+def enumerate_alone(gap):
+    """Enumerate all cells; the search for conflicts that follows finds none."""
+    gap.kept["hitting sets"] = Idle()
+    optimum.enumerate_cells(gap)
+
+
 ALONE = {
-    "enumeration": optimum.enumerate_cells,
+    "enumeration": enumerate_alone,
     "tree": lambda gap: hittingset.narrow_by_hitting_sets(gap, NEVER),
     "disjoint sets": optimum.bound_quickly,
     "search": optimum.descend,
@@ -83,25 +102,21 @@ def test_the_optimum_of_tiny_sets_is_that_of_brute_force(part):
         tried("optimum, bound and proof of tiny sets, beside brute force")
 
 
-def by_one_engine(kind, about, monkeypatch):
-    """The result of an engine alone; an enumeration gets no conflicts."""
+def by_one_engine(kind, about):
+    """The result of an engine alone."""
     X, y, s, intercept = about
     examples = Examples.from_arrays(X, y, x0=float(intercept))
     examples = examples if s is None else examples.weighted(s)
-    with monkeypatch.context() as patch:
-        patch.setattr(optimum, "ENGINES", (ALONE[kind],))
-        if kind == "enumeration":
-            patch.setattr(optimum, "narrow_by_hitting_sets", lambda *given: None)
-        seconds = 0.05 if kind == "search" else 60.0
-        return optimum.fewest_of(examples, Search(seconds, rng=np.random.default_rng(0)))
+    search = Search(0.05 if kind == "search" else 60.0, rng=np.random.default_rng(0))
+    return optimum.fewest_of(examples, search, (ALONE[kind],))
 
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ALONE)
-def test_whatever_an_engine_says_alone_is_true(kind, monkeypatch):
+def test_whatever_an_engine_says_alone_is_true(kind):
     for seed in range(times(40)):
         about = tiny(1000 + seed)
-        result = by_one_engine(kind, about, monkeypatch)
+        result = by_one_engine(kind, about)
         is_true(result, about, brute_force(*about))
         assert result.optimal or kind not in ("enumeration", "tree")
         tried("engines of fewest mistakes alone, beside brute force")
@@ -109,12 +124,12 @@ def test_whatever_an_engine_says_alone_is_true(kind, monkeypatch):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["enumeration", "tree", "disjoint sets"])
-def test_no_corrupted_proof_of_an_engine_is_accepted_unless_it_is_true(kind, monkeypatch):
+def test_no_corrupted_proof_of_an_engine_is_accepted_unless_it_is_true(kind):
     rng = np.random.default_rng(7)
     refused = 0
     for seed in range(times(60)):
         about = X, y, s, _ = tiny(2000 + seed)
-        proof = by_one_engine(kind, about, monkeypatch).proof
+        proof = by_one_engine(kind, about).proof
         if proof is None:
             continue
         found = Grown(X, y, s, proof, brute_force(*about))
@@ -168,13 +183,14 @@ def noisy(d, seed=0, n=24):
 def test_whenever_the_time_ends_the_bound_is_true(d, monkeypatch):
     about = X, y, _, _ = noisy(d, seed=1)
     least = rb.fewest_mistakes(X, y, time_limit=60.0, random_state=0).lower_bound
-    monkeypatch.setattr(optimum, "TINY", 0)
-    monkeypatch.setattr(optimum, "FEW_POINTS", 0)
-    bounds = set()
+    untimed = optimum.enumerate_few_points, optimum.hit_few_conflicts
+    timed = [engine for engine in optimum.ENGINES if engine not in untimed]
+    examples, bounds = Examples.from_arrays(X, y), set()
     for ticks in np.geomspace(1, 4000, times(25)):
         with monkeypatch.context() as patch:
             patch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
-            result = rb.fewest_mistakes(X, y, time_limit=ticks, random_state=0, n_jobs=1)
+            search = Search(ticks, rng=np.random.default_rng(0))
+            result = optimum.fewest_of(examples, search, timed)
         is_true(result, about, least)
         bounds.add(result.lower_bound)
         tried("searches for fewest mistakes ended at any moment, by the clock")
@@ -203,14 +219,14 @@ def test_ctrl_c_at_any_line_leaves_the_best_so_far_and_a_bound_that_is_true(d):
 
 
 @pytest.mark.slow_without_jit
-def test_ctrl_c_loses_no_branch_of_a_tree(monkeypatch):
+def test_ctrl_c_loses_no_branch_of_a_tree():
     rng = np.random.default_rng(2)
     about = rng.normal(size=(22, 5)), rng.integers(0, 2, 22), None, True
-    calm = by_one_engine("tree", about, monkeypatch)
+    calm = by_one_engine("tree", about)
     assert calm.proof.tree.branches > 0
     for lines in itertools.count(1):
         with CtrlC(lines, ("run", "_branch", "_keep")) as pressed:
-            result = by_one_engine("tree", about, monkeypatch)
+            result = by_one_engine("tree", about)
         is_true(result, about, calm.lower_bound)
         tried("searches for fewest mistakes ended at any line, by Ctrl-C")
         if pressed.left > 0:
@@ -219,9 +235,7 @@ def test_ctrl_c_loses_no_branch_of_a_tree(monkeypatch):
 
 
 @pytest.mark.slow_without_jit
-def test_an_enumeration_reports_its_progress(monkeypatch):
-    for other in ("sprint", "narrow_by_hitting_sets"):
-        monkeypatch.setattr(optimum, other, lambda *given: None)
+def test_an_enumeration_reports_its_progress():
     X, y, _, _ = noisy(3)
     reports = []
 
@@ -229,18 +243,18 @@ def test_an_enumeration_reports_its_progress(monkeypatch):
         reports.append((mistakes, bound))
 
     gap = Gap(Examples.from_arrays(X, y), Search(60.0, watch=watch))
-    optimum.enumerate_cells(gap)
+    enumerate_alone(gap)
     assert gap.closed
     assert all(mistakes >= gap.mistakes and bound <= gap.bound for mistakes, bound in reports)
     assert reports
 
 
 @pytest.mark.slow_without_jit
-def test_a_card_says_how_the_proof_is_checked(monkeypatch):
+def test_a_card_says_how_the_proof_is_checked():
     seen = set()
     for kind, weights in itertools.product(("enumeration", "tree"), (None, [1.0, 2.0, 1.0])):
         X, y, s = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0]), weights
-        result = by_one_engine(kind, (X, y, s, True), monkeypatch)
+        result = by_one_engine(kind, (X, y, s, True))
         assert result.proof.how in result._repr_html_()
         checked = {"X": X, "y": y, "sample_weight": s, "proof": result.proof}
         assert eval(result.proof.how, checked)

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from tried import times, tried
 
 import rosenblatt as rb
-from rosenblatt.evidence.certificate import Conflict, claim_mistakes
+from rosenblatt.evidence.certificate import ABOUT, Conflict, claim_mistakes
 from rosenblatt.evidence.checker import fingerprint
 from rosenblatt.evidence.integers import rank_at_least
 from rosenblatt.examples import Examples
@@ -63,12 +63,12 @@ def test_a_proof_of_one_data_set_fails_on_another(name):
     for i, j in np.ndindex(*X.shape):
         other = X.copy()
         other[i, j] = np.nextafter(other[i, j], 9.0)
-        with pytest.raises(rb.ProofError, match="other data"):
+        with pytest.raises(rb.ProofError, match=ABOUT):
             proof.check(other, y)
     for i in range(len(y)):
         other = y.copy()
         other[i] = 1 - other[i]
-        with pytest.raises(rb.ProofError, match="other data"):
+        with pytest.raises(rb.ProofError, match=ABOUT):
             proof.check(X, other)
     for other in (X[::-1], X[:-1], np.vstack((X, X[:1])), np.column_stack((X, X[:, 0]))):
         with pytest.raises((rb.ProofError, ValueError)):
@@ -177,10 +177,11 @@ WEAKER = ("inseparable", "flat")  # what proves these also proves that one mista
 
 def test_weights_that_fail_name_the_row():
     examples = Examples.from_arrays(*SEPARABLE)
-    for weights, row in (((0, 1, 0), "row 0"), ((-5, 1, 0), "row 2"), ((2, -1, 0), "row")):
+    for weights, row in (((0, 1, 0), 0), ((-5, 1, 0), 2), ((2, -1, 0), 0)):
         proof = rb.Proof("separable", fingerprint(examples), 1.0, weights)
-        with pytest.raises(rb.ProofError, match=row):
+        with pytest.raises(rb.ProofError) as error:
             proof.check(*SEPARABLE)
+        assert error.value.rows == (row,)
     for weights in ((), (1, 2), (0, 0, 0), (1.0, 2.0, 3.0)):
         with pytest.raises(rb.ProofError):
             rb.Proof("separable", fingerprint(examples), 1.0, weights).check(*SEPARABLE)
@@ -195,9 +196,12 @@ def test_a_sum_that_fails_names_the_column():
 
 def test_multipliers_on_too_few_dimensions_prove_no_inseparability():
     part = Conflict((0, 1, 2), (1, 2, 1))
-    examples = Examples.from_arrays(*QUASI)
-    with pytest.raises(rb.ProofError, match="rank"):
-        rb.Proof("inseparable", fingerprint(examples), 1.0, (), (part,)).check(*QUASI)
+    proof = rb.Proof(
+        "at least 1 mistake", fingerprint(Examples.from_arrays(*QUASI)), 1.0, (), (part,)
+    )
+    assert proof.check(*QUASI)
+    with pytest.raises(rb.ProofError):
+        replace(proof, claim="inseparable").check(*QUASI)
 
 
 def test_products_too_near_to_zero_for_floats_are_settled_exactly():
@@ -205,9 +209,10 @@ def test_products_too_near_to_zero_for_floats_are_settled_exactly():
     data = fingerprint(Examples.from_arrays(X, y, x0=0.0))
     half = 2**52  # 2^52·x2 - 2^52·x1 is 1 for the first row and 0 for the second
     rb.Proof("separable", data, 0.0, (-2 * half - 1, 2 * half)).check(X, y)
-    for weights, row in (((-half, half), "row 1: w·z is zero"), ((-half - 1, half), "row 0")):
-        with pytest.raises(rb.ProofError, match=row):
+    for weights, row in (((-half, half), 1), ((-half - 1, half), 0)):
+        with pytest.raises(rb.ProofError) as error:
             rb.Proof("separable", data, 0.0, weights).check(X, y)
+        assert error.value.rows == (row,)
 
 
 @given(make.real_numbers(), st.data())
@@ -243,13 +248,13 @@ def test_the_claim_of_mistakes_is_in_words():
     assert claim_mistakes(3) == "at least 3 mistakes"
 
 
-def test_weights_that_are_missing_or_too_many_are_told_of():
+def test_weights_that_are_missing_or_too_many_are_refused():
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
     proof = rb.separability(X, y).proof
-    missing = "'separable' needs weights"
-    with pytest.raises(rb.ProofError, match=missing):
+    assert proof.check(X, y)
+    with pytest.raises(rb.ProofError):
         replace(proof, claim="separable").check(X, y)
-    with pytest.raises(rb.ProofError, match=r"'inseparable'.? has no weights"):
+    with pytest.raises(rb.ProofError):
         replace(proof, weights=(1, 1)).check(X, y)
 
 
@@ -317,5 +322,5 @@ def test_data_that_a_proof_is_not_about_raise_prooferror(name):
 
 
 def test_answers_that_are_not_given_are_a_typeerror():
-    with pytest.raises(TypeError, match="give X and y"):
+    with pytest.raises(TypeError):
         PROOFS["binomial"][0].check(X_OF_PROOFS)

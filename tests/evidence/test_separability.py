@@ -20,7 +20,7 @@ from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.evidence.decision import find_conflict_or_weights
-from rosenblatt.evidence.signedrows import SignedRows
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 
 SHAPES = [(30, 2), (60, 5), (200, 8)]
@@ -391,19 +391,28 @@ def test_some_rows_block_one_another_or_some_weights_answer_them():
 # Long runs
 
 
-def test_ctrl_c_returns_undecided_with_bounds(monkeypatch):
+class Interrupted(Examples):
+    """Rows that get Ctrl-C in one of the passes over them."""
+
+    passes = 0
+
+    def signed_scores(self, w):
+        Interrupted.passes -= 1
+        if Interrupted.passes == 0:
+            raise KeyboardInterrupt
+        return super().signed_scores(w)
+
+
+def interrupted(X, y, passes):
+    Interrupted.passes = passes
+    examples = Examples.from_arrays(X, y)
+    return separability_of(Interrupted(examples.X, examples.y, examples.labels))
+
+
+def test_ctrl_c_returns_undecided_with_bounds():
     rng = np.random.default_rng(0)
     X, y = make.with_margin(rng, 500, 10, 1e-3)
-    scores, calls = SignedRows.scores_whole, []
-
-    def interrupted(self, w):
-        calls.append(1)
-        if len(calls) == 5:
-            raise KeyboardInterrupt
-        return scores(self, w)
-
-    monkeypatch.setattr(SignedRows, "scores_whole", interrupted)
-    s = rb.separability(X, y)
+    s = interrupted(X, y, 5)
     assert s.verdict == "undecided"
     assert not s
     assert s.proof is None
@@ -412,13 +421,16 @@ def test_ctrl_c_returns_undecided_with_bounds(monkeypatch):
     assert "interrupted" in repr(s)
 
 
-def test_ctrl_c_after_the_decision_keeps_it(monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("rosenblatt.evidence.decision.widen_margin", interrupted)
-    s = decided([[0.0], [1.0], [3.0]], [0, 0, 1])
-    assert s.verdict == "separable"
+def test_ctrl_c_after_the_decision_keeps_it():
+    rng = np.random.default_rng(0)
+    X, y = make.with_margin(rng, 500, 10, 1e-3)
+    X[:, 0] *= 1e6  # a separator is found in other units, and then the widest in one unit
+    X, y = X[np.argsort(y)], np.sort(y)
+    found = [interrupted(X, y, passes) for passes in range(1, 60)]
+    kept = [s for s in found if s and not s.widest]
+    assert kept
+    assert all(s.proof.check(X, y) for s in kept)
+    assert all(s.verdict in ("separable", "undecided") for s in found)
 
 
 def test_progress_is_shown_on_a_terminal_from_two_seconds_on(monkeypatch):

@@ -14,7 +14,7 @@ from tried import times, tried
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
 from rosenblatt.costs import Costs
-from rosenblatt.evidence.certificate import Conflict, parse_claim
+from rosenblatt.evidence.certificate import ABOUT, Conflict, parse_claim
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
@@ -39,11 +39,13 @@ def proof_of(tree, cost=2, parts=PARTS, **more):
     return Proof.of_mistakes(EXAMPLES, cost, parts, tree=tree, **more)
 
 
-def refused(proof, told, *about):
-    with pytest.raises(rb.ProofError, match=told) as error:
+def refused(proof, *about):
+    """The error that the proof does not hold, in a sentence of readable length."""
+    with pytest.raises(rb.ProofError) as error:
         proof.check(*(about or (X, Y)))
     assert str(error.value).endswith(".")
     assert len(str(error.value)) < 1600
+    return error.value
 
 
 @pytest.mark.parametrize("tree", [THIRDS, ASKED])
@@ -66,111 +68,48 @@ def test_the_size_is_worded():
 
 ONE = Weighting(1, (1,), (1,))
 WRONG_TREES = {
-    "less than 3": (proof_of(THIRDS, 3), "5/3.* less than 3"),
-    "together less": (proof_of(ASKED, 3), "cost 1 and .* 1,.* less than 3"),
-    "too much on an open row": (
-        proof_of(Tree((-1,), (Weighting(2, (0, 1, 2, 3), (1, 1, 1, 1)),))),
-        "row 0 weigh 3/2 .* costs 1",
+    "less than 3": proof_of(THIRDS, 3),
+    "together less": proof_of(ASKED, 3),
+    "too much on an open row": proof_of(Tree((-1,), (Weighting(2, (0, 1, 2, 3), (1, 1, 1, 1)),))),
+    "whole shares on sets that meet": proof_of(Tree((-1,), (Weighting(1, (0, 3), (1, 1)),))),
+    "a set that is hit": proof_of(Tree((2, -1, -1), (Weighting(1, (0, 3), (1, 1)),))),
+    "asked twice where it is a mistake": proof_of(Tree((2, 2, -1, -1, -2), ASKED.weightings)),
+    "asked twice where it is right": proof_of(Tree((2, -1, 2, -1, -2), ASKED.weightings)),
+    "a missing subtree": proof_of(Tree((2, -1), ASKED.weightings)),
+    "no nodes": proof_of(Tree((), ())),
+    "nodes after the end": proof_of(Tree((2, -1, -2, -2), ASKED.weightings)),
+    "a row that is not there": proof_of(Tree((5, -1, -2), ASKED.weightings)),
+    "no such weighting": proof_of(Tree((2, -1, -3), ASKED.weightings)),
+    "no such set": proof_of(Tree((-1,), (Weighting(1, (5,), (2,)),))),
+    "a set from the end": proof_of(Tree((-1,), (Weighting(1, (-1,), (2,)),))),
+    "a share of nothing": proof_of(Tree((-1,), (Weighting(1, (0, 1), (1, 0)),))),
+    "a negative share": proof_of(Tree((-1,), (Weighting(1, (0, 1), (3, -1)),))),
+    "a share without a set": proof_of(Tree((-1,), (Weighting(1, (0,), (1, 1)),))),
+    "over nothing": proof_of(Tree((-1,), (Weighting(0, (0,), (1,)),))),
+    "over less": proof_of(Tree((-1,), (Weighting(-1, (0,), (1,)),))),
+    "no sets": proof_of(THIRDS, parts=()),
+    "a set that does not block": proof_of(
+        THIRDS, parts=(Conflict((0, 1, 2), (1, 2, 2)), *PARTS[1:])
     ),
-    "whole shares on sets that meet": (
-        proof_of(Tree((-1,), (Weighting(1, (0, 3), (1, 1)),))),
-        "row 2 weigh 2 ",
+    "a row twice in a set": proof_of(
+        THIRDS, parts=(Conflict((0, 1, 2, 0), (1, 4, 2, 1)), *PARTS[1:])
     ),
-    "a set that is hit": (
-        proof_of(Tree((2, -1, -1), (Weighting(1, (0, 3), (1, 1)),))),
-        "node 1, a leaf: .* cost 1 and .* 0,",
-    ),
-    "asked twice where it is a mistake": (
-        proof_of(Tree((2, 2, -1, -1, -2), ASKED.weightings)),
-        "node 1: row 2 was",
-    ),
-    "asked twice where it is right": (
-        proof_of(Tree((2, -1, 2, -1, -2), ASKED.weightings)),
-        "node 2: row 2 was",
-    ),
-    "a missing subtree": (proof_of(Tree((2, -1), ASKED.weightings)), "a subtree is missing"),
-    "no nodes": (proof_of(Tree((), ())), "a subtree is missing"),
-    "nodes after the end": (
-        proof_of(Tree((2, -1, -2, -2), ASKED.weightings)),
-        "1 node after its end",
-    ),
-    "a row that is not there": (
-        proof_of(Tree((5, -1, -2), ASKED.weightings)),
-        "node 0: row 5 ",
-    ),
-    "no such weighting": (
-        proof_of(Tree((2, -1, -3), ASKED.weightings)),
-        "node 2, a leaf: the tree has no weighting 2",
-    ),
-    "no such set": (
-        proof_of(Tree((-1,), (Weighting(1, (5,), (2,)),))),
-        "weighting 0: .* 5",
-    ),
-    "a set from the end": (
-        proof_of(Tree((-1,), (Weighting(1, (-1,), (2,)),))),
-        "weighting 0: .* -1",
-    ),
-    "a share of nothing": (
-        proof_of(Tree((-1,), (Weighting(1, (0, 1), (1, 0)),))),
-        "weighting 0: .* positive share",
-    ),
-    "a negative share": (
-        proof_of(Tree((-1,), (Weighting(1, (0, 1), (3, -1)),))),
-        "weighting 0: .* positive share",
-    ),
-    "a share without a set": (
-        proof_of(Tree((-1,), (Weighting(1, (0,), (1, 1)),))),
-        "weighting 0: .* positive share",
-    ),
-    "over nothing": (
-        proof_of(Tree((-1,), (Weighting(0, (0,), (1,)),))),
-        "weighting 0: .* positive integer",
-    ),
-    "over less": (
-        proof_of(Tree((-1,), (Weighting(-1, (0,), (1,)),))),
-        "weighting 0: .* positive integer",
-    ),
-    "no sets": (proof_of(THIRDS, parts=()), "not a claim that"),
-    "a set that does not block": (
-        proof_of(THIRDS, parts=(Conflict((0, 1, 2), (1, 2, 2)), *PARTS[1:])),
-        "not zero in x0",
-    ),
-    "a row twice in a set": (
-        proof_of(THIRDS, parts=(Conflict((0, 1, 2, 0), (1, 4, 2, 1)), *PARTS[1:])),
-        "row 0 is used twice",
-    ),
-    "a rest": (
-        proof_of(Tree((-1,), (ONE,)), 1, (Conflict((0,), (1,), 1), PARTS[1])),
-        "rest",
-    ),
-    "weights of a line": (
-        replace(proof_of(THIRDS), weights=(1, 1)),
-        "no weights",
-    ),
-    "a verdict": (
-        replace(proof_of(THIRDS, parts=PARTS[:1]), claim="inseparable"),
-        "has no tree",
-    ),
-    "no mistakes": (replace(proof_of(THIRDS), claim="at least 0 mistakes"), "not a claim"),
-    "a weight": (
-        replace(proof_of(THIRDS), claim="mistakes that weigh at least 2"),
-        "not a claim",
-    ),
-    "a walk as well": (replace(proof_of(THIRDS), enumeration="cells"), "not a claim"),
-    "a tree on the walk": (
-        Proof.of_mistakes(EXAMPLES, 2, enumeration="cells", tree=THIRDS),
-        "'cells' is not",
-    ),
-    "another walk": (Proof.of_mistakes(EXAMPLES, 2, enumeration="moon"), "'moon' is not"),
-    "no tree where sets meet": (proof_of(None, 5), "row 0 is used twice"),
+    "a rest": proof_of(Tree((-1,), (ONE,)), 1, (Conflict((0,), (1,), 1), PARTS[1])),
+    "weights of a line": replace(proof_of(THIRDS), weights=(1, 1)),
+    "a verdict": replace(proof_of(THIRDS, parts=PARTS[:1]), claim="inseparable"),
+    "no mistakes": replace(proof_of(THIRDS), claim="at least 0 mistakes"),
+    "a weight": replace(proof_of(THIRDS), claim="mistakes that weigh at least 2"),
+    "a walk as well": replace(proof_of(THIRDS), enumeration="cells"),
+    "a tree on the walk": Proof.of_mistakes(EXAMPLES, 2, enumeration="cells", tree=THIRDS),
+    "another walk": Proof.of_mistakes(EXAMPLES, 2, enumeration="moon"),
+    "no tree where sets meet": proof_of(None, 5),
 }
 
 
 @pytest.mark.parametrize("name", WRONG_TREES)
 def test_a_wrong_tree_is_refused_in_a_sentence(name):
-    proof, told = WRONG_TREES[name]
-    refused(proof, told)
-    refused(Proof.from_json(proof.to_json()), told)
+    proof = WRONG_TREES[name]
+    assert str(refused(proof)) == str(refused(Proof.from_json(proof.to_json())))
 
 
 STRANGE = (1.0, True, "1", None, np.int64(1))
@@ -184,8 +123,8 @@ def test_numbers_that_are_none_of_pythons_are_refused(v):
         Tree((-1,), (Weighting(1, (v,), (1,)),)),
         Tree((-1,), (Weighting(1, (0,), (v,)),)),
     ):
-        refused(proof_of(tree), "integers")
-    refused(proof_of(THIRDS, duplicates=((0, v),)), "integers")
+        refused(proof_of(tree))
+    refused(proof_of(THIRDS, duplicates=((0, v),)))
 
 
 def test_numbers_without_end_are_counted_and_told_in_a_sentence_that_has_one():
@@ -199,7 +138,7 @@ def test_numbers_without_end_are_counted_and_told_in_a_sentence_that_has_one():
         Tree((huge,), (thirds,)),
         Tree((-1,), (replace(thirds, sets=(huge, 1, 2, 3, 4)),)),
     ):
-        refused(proof_of(tree), "the tree does not hold")
+        refused(proof_of(tree))
 
 
 @pytest.mark.parametrize("big", [2**52, 2**60, 2**64])
@@ -208,7 +147,7 @@ def test_no_sum_is_rounded(big):
     exact = Weighting(3 * big, (0, 1, 2, 3, 4), (big,) * 5)
     assert proof_of(Tree((-1,), (exact,))).check(X, Y)
     shares = (big + 1, *(big,) * 4)
-    refused(proof_of(Tree((-1,), (replace(exact, shares=shares),))), "row 0 weigh")
+    assert refused(proof_of(Tree((-1,), (replace(exact, shares=shares),)))).rows == (0,)
 
 
 # Row 1 is there twice, row 2 three times.
@@ -221,12 +160,12 @@ def test_rows_that_are_alike_cost_together():
     proof = Proof.of_mistakes(Examples.from_arrays(*MANY), 2, PARTS, tree=DEAR, duplicates=ALIKE)
     assert proof.check(*MANY)
     assert Proof.from_json(proof.to_json()).check(*MANY)
-    refused(replace(proof, duplicates=()), "row 1 weigh 2 .* costs 1", *MANY)
-    refused(replace(proof, duplicates=ALIKE[:1]), "row 1 weigh 2 ", *MANY)
+    assert refused(replace(proof, duplicates=()), *MANY).rows == (1,)
+    assert refused(replace(proof, duplicates=ALIKE[:1]), *MANY).rows == (1,)
     for n in (5, 7):
         asked = Tree((n, -1, -1), DEAR.weightings)
-        refused(replace(proof, tree=asked), f"node 0: row {n} ", *MANY)
-    refused(replace(proof, claim="at least 3 mistakes"), "together less than 3", *MANY)
+        refused(replace(proof, tree=asked), *MANY)
+    refused(replace(proof, claim="at least 3 mistakes"), *MANY)
 
 
 def test_a_set_of_rows_that_are_alike_costs_what_the_cheapest_of_them_do_together():
@@ -236,33 +175,66 @@ def test_a_set_of_rows_that_are_alike_costs_what_the_cheapest_of_them_do_togethe
     assert proof.check(*about)
     for cost in (1, 3):
         changed = replace(proof, claim=f"at least {cost} mistake{'s' * (cost > 1)}")
-        refused(changed, "not a claim that 1 conflict can prove", *about)
-    refused(replace(proof, duplicates=alike[1:]), "not a claim", *about)
-    refused(replace(proof, conflicts=(Conflict((1, 2), (1, 1)),)), "row 1 ", *about)
+        refused(changed, *about)
+    refused(replace(proof, duplicates=alike[1:]), *about)
+    assert refused(replace(proof, conflicts=(Conflict((1, 2), (1, 1)),)), *about).rows == (1,)
 
 
 WRONG_ALIKE = {
-    "not alike": (((4, 5),), "rows 4 and 5 are not"),
-    "alike but for the answer": (((2, 8),), "rows 2 and 8 are not"),
-    "in two groups": (((2, 5), (5, 6)), "row 5 is in two groups"),
-    "alone": (((2,),), "two or more"),
-    "nobody": (((),), "two or more"),
-    "twice": (((2, 2),), "two or more"),
-    "out of order": (((5, 2),), "in order"),
-    "not there": (((2, 9),), "row 9"),
-    "before the first": (((-1, 2),), "row -1"),
-    "another than the first is named": (((0, 2),), "row 2 "),
+    "not alike": ((4, 5),),
+    "alike but for the answer": ((2, 8),),
+    "in two groups": ((2, 5), (5, 6)),
+    "alone": ((2,),),
+    "nobody": ((),),
+    "twice": ((2, 2),),
+    "out of order": ((5, 2),),
+    "not there": ((2, 9),),
+    "before the first": ((-1, 2),),
+    "another than the first is named": ((0, 2),),
 }
 
 
 @pytest.mark.parametrize("name", WRONG_ALIKE)
 def test_rows_that_are_not_alike_are_not_merged(name):
     about = ([*MANY[0], [2.0]], [*MANY[1], 1])
-    alike, told = WRONG_ALIKE[name]
     fine = Proof.of_mistakes(Examples.from_arrays(*about), 2, PARTS, tree=ASKED)
     assert fine.check(*about)
     assert replace(fine, duplicates=ALIKE).check(*about)
-    refused(replace(fine, duplicates=alike), told, *about)
+    refused(replace(fine, duplicates=WRONG_ALIKE[name]), *about)
+
+
+# As version 0.1 wrote it.
+OLDER = {"format": "rosenblatt proof 1", "claim": "inseparable", "parts": [], "seal": "0"}
+
+
+def test_people_read_these_words(golden):
+    lines = [f"{name}: {refused(proof)}" for name, proof in WRONG_TREES.items()]
+    about = ([*MANY[0], [2.0]], [*MANY[1], 1])
+    fine = Proof.of_mistakes(Examples.from_arrays(*about), 2, PARTS, tree=ASKED)
+    for name, alike in WRONG_ALIKE.items():
+        lines.append(f"{name}: {refused(replace(fine, duplicates=alike), *about)}")
+    weighted = Proof.of_mistakes(EXAMPLES.weighted(WEIGHTS), 4, PARTS, tree=QUARTERS)
+    walked = Proof.of_mistakes(EXAMPLES, 2, enumeration="cells")
+    too_much = replace(walked, claim="at least 3 mistakes")
+    for name, proof, given, again in (
+        ("without its weights", weighted, (), False),
+        ("with other weights", weighted, (1.0,), False),
+        ("with weights it is not about", proof_of(THIRDS), (WEIGHTS,), False),
+        ("without another walk", walked, (), False),
+        ("a walk that finds fewer", too_much, (), True),
+    ):
+        with pytest.raises(rb.ProofError) as error:
+            proof.check(X, Y, *given, again=again)
+        lines.append(f"{name}: {error.value}")
+    wide = np.eye(9), [0, 1, 0] * 3
+    walked = Proof.of_mistakes(Examples.from_arrays(*wide), 1, enumeration="cells")
+    with pytest.raises(rb.ProofError) as error:
+        walked.check(*wide, again=True)
+    lines.append(f"too many cells: {error.value}")
+    with pytest.raises(rb.ProofError) as error:
+        Proof.from_json(json.dumps(OLDER))
+    lines.append(f"an older format: {error.value}")
+    golden("refused-proofs.txt", "\n".join([*lines, ""]))
 
 
 WEIGHTS = [1.0, 0.5, 2.0, 0.75, 1.0]  # in quarters 4, 2, 8, 3, 4: at least 5, rows 1 and 3
@@ -279,30 +251,28 @@ def test_weights_are_whole_numbers_of_one_unit():
     assert sharp.claim == "mistakes that weigh at least 5/4"
     assert sharp.check(X, Y, sample_weight=WEIGHTS)
     assert Proof.from_json(sharp.to_json()).check(X, Y, WEIGHTS)
-    refused(replace(sharp, claim="mistakes that weigh at least 3/2"), "less than 6", X, Y, WEIGHTS)
+    refused(replace(sharp, claim="mistakes that weigh at least 3/2"), X, Y, WEIGHTS)
     for claim in ("at least 1 mistake", "mistakes that weigh at least 10/8", "at least 5/4"):
-        refused(replace(sharp, claim=claim), "is not a claim", X, Y, WEIGHTS)
+        refused(replace(sharp, claim=claim), X, Y, WEIGHTS)
 
 
 def test_between_two_units_a_claim_is_rounded_up():
     proof = Proof.of_mistakes(EXAMPLES.weighted(WEIGHTS), 4, PARTS, tree=QUARTERS)
     assert replace(proof, claim="mistakes that weigh at least 7/8").check(X, Y, WEIGHTS)
-    refused(replace(proof, claim="mistakes that weigh at least 9/8"), "than 5", X, Y, WEIGHTS)
+    refused(replace(proof, claim="mistakes that weigh at least 9/8"), X, Y, WEIGHTS)
 
 
 def test_a_proof_about_weights_is_checked_with_them_and_no_others():
     proof = Proof.of_mistakes(EXAMPLES.weighted(WEIGHTS), 4, PARTS, tree=QUARTERS)
-    refused(proof, "about sample weights: give those")
+    refused(proof)
     for n in range(5):
         other = list(WEIGHTS)
         other[n] = np.nextafter(other[n], 9.0)
-        refused(proof, "about other sample weights", X, Y, other)
-    refused(proof, "about other sample weights", X, Y, 1.0)
-    refused(
-        replace(proof, sample_weight_digest="0" * 64), "about other sample weights", X, Y, WEIGHTS
-    )
-    refused(proof_of(THIRDS), "not about sample weights", X, Y, WEIGHTS)
-    refused(rb.separability(X, Y).proof, "not about sample weights", X, Y, WEIGHTS)
+        refused(proof, X, Y, other)
+    refused(proof, X, Y, 1.0)
+    refused(replace(proof, sample_weight_digest="0" * 64), X, Y, WEIGHTS)
+    refused(proof_of(THIRDS), X, Y, WEIGHTS)
+    refused(rb.separability(X, Y).proof, X, Y, WEIGHTS)
 
 
 def test_disjoint_sets_claim_what_the_cheapest_row_of_each_weighs():
@@ -312,7 +282,7 @@ def test_disjoint_sets_claim_what_the_cheapest_row_of_each_weighs():
     assert proof.claim == "mistakes that weigh at least 1/2"
     assert proof.check(X, Y, weights)
     for claim in ("mistakes that weigh at least 1", "mistakes that weigh at least 1/4"):
-        refused(replace(proof, claim=claim), "not a claim that 1 conflict", X, Y, weights)
+        refused(replace(proof, claim=claim), X, Y, weights)
 
 
 def test_what_weighs_nothing_counts_nothing():
@@ -320,7 +290,7 @@ def test_what_weighs_nothing_counts_nothing():
     examples = EXAMPLES.weighted(weights)
     for tree in (THIRDS, ASKED):
         proof = Proof.of_mistakes(examples, 2, PARTS, tree=tree)
-        refused(proof, "the tree does not hold", X, Y, weights)
+        refused(proof, X, Y, weights)
     proof = Proof.of_mistakes(examples, 1, PARTS, tree=Tree((-1,), (ONE,)))
     assert proof.check(X, Y, weights)
 
@@ -339,16 +309,16 @@ def test_the_proof_of_fewest_mistakes_with_weights_claims_a_weight():
 
 def test_an_enumeration_is_confirmed_by_another_enumeration_alone():
     proof = Proof.of_mistakes(EXAMPLES, 2, enumeration="cells")
-    refused(proof, "again=True")
+    refused(proof)
     assert proof.check(X, Y, again=True)
     assert Proof.from_json(proof.to_json()).check(X, Y, again=True)
-    with pytest.raises(rb.ProofError, match="'at least 3 mistakes'"):
+    with pytest.raises(rb.ProofError):
         replace(proof, claim="at least 3 mistakes").check(X, Y, again=True)
-    with pytest.raises(rb.ProofError, match="other data"):
+    with pytest.raises(rb.ProofError, match=ABOUT):
         proof.check(X, [1, 0, 1, 0, 1, 1][:5], again=True)
     weighted = Proof.of_mistakes(EXAMPLES.weighted(WEIGHTS), 5, enumeration="cells")
     assert weighted.check(X, Y, WEIGHTS, again=True)
-    with pytest.raises(rb.ProofError, match="about sample weights"):
+    with pytest.raises(rb.ProofError):
         weighted.check(X, Y, again=True)
     assert proof_of(ASKED).check(X, Y, again=True)  # nothing to enumerate
 
@@ -356,7 +326,7 @@ def test_an_enumeration_is_confirmed_by_another_enumeration_alone():
 def test_a_walk_past_rows_that_weigh_nothing_finds_no_mistakes():
     weightless = replace(EXAMPLES, weights=np.zeros(5))
     proof = Proof.of_mistakes(weightless, 1, enumeration="cells")
-    with pytest.raises(rb.ProofError, match="found a line that makes fewer"):
+    with pytest.raises(rb.ProofError):
         proof.check(X, Y, np.zeros(5), again=True)
 
 
@@ -371,14 +341,7 @@ def test_weights_of_any_size_are_exact(weights):
     share = Weighting(1, (0,), (cost,))
     assert replace(proof, tree=Tree((-1,), (share,))).check(X, Y, weights)
     heavy = Weighting(1, (0,), (cost + 1,))
-    refused(replace(proof, tree=Tree((-1,), (heavy,))), "costs", X, Y, weights)
-
-
-def test_no_enumeration_is_begun_where_there_are_too_many_cells():
-    wide = np.eye(9)
-    proof = Proof.of_mistakes(Examples.from_arrays(wide, [0, 1, 0] * 3), 1, enumeration="cells")
-    with pytest.raises(rb.ProofError, match="too large"):
-        proof.check(wide, [0, 1, 0] * 3, again=True)
+    refused(replace(proof, tree=Tree((-1,), (heavy,))), X, Y, weights)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -411,16 +374,15 @@ def test_a_tree_may_be_deeper_than_python_goes():
     assert proof.check(*about)
     assert Proof.from_json(proof.to_json()).check(*about)
     assert proof.size == "3 conflicts, 3,000 branches"
-    refused(replace(proof, tree=Tree(tuple(nodes[:-1]), tree.weightings)), "missing", *about)
+    refused(replace(proof, tree=Tree(tuple(nodes[:-1]), tree.weightings)), *about)
 
 
-def test_older_formats_are_refused_by_name():
-    """As version 0.1 wrote them."""
+def test_older_formats_are_refused():
     content = json.loads(Proof.of_mistakes(EXAMPLES, 1, PARTS[:1]).to_json())
     assert list(content) == ["format", "claim", "data", "x0", "weights", "conflicts", "checksum"]
-    older = {"format": "rosenblatt proof 1", "claim": "inseparable", "parts": [], "seal": "0"}
-    with pytest.raises(rb.ProofError, match=r"format is 'rosenblatt proof 1'; .* Create the proof"):
-        Proof.from_json(json.dumps(older))
+    assert OLDER["format"] != content["format"]
+    with pytest.raises(rb.ProofError):
+        Proof.from_json(json.dumps(OLDER))
 
 
 MALFORMED = (

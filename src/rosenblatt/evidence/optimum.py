@@ -8,7 +8,7 @@ gap, or ignores it where its work takes no time. To add one, append it to `ENGIN
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -136,14 +136,16 @@ class FewestMistakesResult:
         return render_card(first[0].upper() + first[1:], facts)
 
 
-def fewest_of(examples: Examples, search: Search) -> FewestMistakesResult:
-    """Search for weights with few mistakes, and bound the mistakes of any weights.
+def fewest_of(
+    examples: Examples, search: Search, engines: Sequence[Engine] | None = None
+) -> FewestMistakesResult:
+    """Search for weights with few mistakes, and bound the mistakes of any weights, by all engines.
 
     Some small jobs ignore the time limit: few points in the plane, few rows with few nodes, and
     equal rows with different labels.
     """
     gap = Gap(examples, search)
-    for engine in ENGINES:
+    for engine in ENGINES if engines is None else engines:
         try:
             if gap.hopeful:
                 engine(gap)

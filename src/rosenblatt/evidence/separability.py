@@ -268,8 +268,8 @@ def _decide_two(
             return search.undecided(f"the proof did not hold: {wrong}", None)
 
 
-def find_contradictions(examples: Examples) -> Separability | None:
-    """Find equal rows with different labels in one pass; None if there are none.
+def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separability | None:
+    """Find pairs of equal rows with different labels in one pass; None if there are none.
 
     Small data are left to `separability_of`, which finds out more.
     """
@@ -281,7 +281,7 @@ def find_contradictions(examples: Examples) -> Separability | None:
         for yes, no in contradictions(examples)
         for pair in zip(yes.tolist(), no.tolist(), strict=False)
     )
-    conflicts = tuple(Conflict(pair, (1, 1)) for pair in sorted(islice(pairs, MOST_PAIRS)))
+    conflicts = tuple(Conflict(pair, (1, 1)) for pair in sorted(islice(pairs, most)))
     if not conflicts:
         return None
     search = _Search(examples, False, SolverProgress())
