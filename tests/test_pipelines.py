@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -18,6 +19,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     PolynomialFeatures,
+    PowerTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -25,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tried import times
 
 import rosenblatt as rb
+from rosenblatt.cli import run as rosenblatt
 from rosenblatt.model import Model
 
 mpl.use("Agg")
@@ -99,9 +102,20 @@ def test_a_line_that_rounding_would_move_over_a_row_is_refused():
     [
         (PolynomialFeatures(), "PolynomialFeatures"),
         (MinMaxScaler(clip=True), "MinMaxScaler clips"),
-        (make_column_transformer((StandardScaler(), ["age"])), "ColumnTransformer"),
+        (make_column_transformer((PowerTransformer(), ["age"])), "PowerTransformer"),
+        (SimpleImputer(add_indicator=True), "SimpleImputer"),
+        (
+            make_column_transformer((SimpleImputer(), ["age"]), remainder="passthrough"),
+            'column "debt" is not imputed',
+        ),
+        (
+            make_column_transformer((OneHotEncoder(), ["age"]), ("passthrough", ["age"])),
+            'column "age" is used as a number and as a category',
+        ),
+        (OneHotEncoder(min_frequency=3, handle_unknown="ignore"), "OneHotEncoder"),
+        (make_pipeline(StandardScaler(), OneHotEncoder()), "OneHotEncoder"),
     ],
-    ids=["polynomial", "clip", "columns"],
+    ids=["polynomial", "clip", "columns", "indicator", "imputed", "twice", "rare", "scaled"],
 )
 def test_a_step_that_no_line_can_do_is_refused_with_what_to_do(tmp_path, step, told):
     X, y = cloud()
@@ -109,6 +123,140 @@ def test_a_step_that_no_line_can_do_is_refused_with_what_to_do(tmp_path, step, t
     with pytest.raises(ValueError, match=rf"{told}.*joblib\.dump"):
         rb.save(pipe, tmp_path / "model.json")
     assert not (tmp_path / "model.json").exists()
+
+
+def applicants(seed, n=120):
+    """Rows of several kinds with missing values, and two and three labels."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "age": rng.normal(40, 10, n).round(1),
+            "debt": rng.integers(0, 9000, n),
+            "job": rng.choice(["baker", "clerk", "student"], n),
+            "owner": rng.choice([True, False], n),
+            "level": rng.integers(1, 4, n),
+        }
+    )
+    merit = X["age"] / 10 - X["debt"] / 1000 + 2 * (X["job"] == "clerk") + X["level"]
+    three = np.select([merit > 4, merit > 1], ["high", "middle"], "low")
+    X.loc[rng.random(n) < 0.1, "age"] = np.nan
+    X.loc[rng.random(n) < 0.1, "job"] = np.nan
+    X.loc[rng.random(n) < 0.1, "level"] = np.nan  # a category like any other
+    return X, {2: np.where(three == "high", "yes", "no"), 3: three}
+
+
+def unseen(X):
+    """The same rows with more gaps, and with categories that no row had."""
+    X = X.copy()
+    X["debt"] = X["debt"].astype(float)
+    X.loc[::5, "age"], X.loc[::7, "debt"] = np.nan, np.nan
+    X.loc[::3, "job"], X.loc[::11, "level"] = "pilot", 9
+    return X
+
+
+def of_columns(scaler=None, drop=None):
+    """Named columns: imputed and scaled numbers, and encoded categories."""
+    return ColumnTransformer(
+        [
+            ("levels", OneHotEncoder(handle_unknown="ignore", drop=drop), ["level", "owner"]),
+            (
+                "numbers",
+                make_pipeline(SimpleImputer(strategy="median"), scaler or StandardScaler()),
+                ["debt", "age"],
+            ),
+            (
+                "jobs",
+                make_pipeline(
+                    SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")
+                ),
+                ["job"],
+            ),
+        ]
+    )
+
+
+COLUMNS = {
+    "standard": of_columns(),
+    "min-max, weighted": of_columns(MinMaxScaler()).set_params(transformer_weights={"jobs": 3}),
+    "first category dropped": of_columns("passthrough", drop="first"),
+    "scaled before it is imputed": make_column_transformer(
+        (make_pipeline(RobustScaler(), SimpleImputer()), ["age", "debt"]),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["job"]),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("prepare", COLUMNS.values(), ids=COLUMNS)
+@pytest.mark.parametrize("estimator", ESTIMATORS[:3], ids=["pla", "no intercept", "pocket"])
+def test_named_columns_are_kept_and_predicted_as_before(tmp_path, estimator, prepare, count):
+    X, labels = applicants(count)
+    pipe = fitted(prepare, estimator, X=X, y=labels[count])
+    rb.save(pipe, tmp_path / "model.json")
+    model = rb.load(tmp_path / "model.json")
+    for rows in (X, unseen(X)):
+        assert model.predict(rows).tolist() == pipe.predict(rows).tolist()
+        scores = pipe.decision_function(rows)
+        assert model.decision_function(rows) == pytest.approx(scores, rel=1e-9, abs=1e-9)
+    assert "id" not in [column.name for column in model.encoding.columns]
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_file_is_predicted_as_the_pipeline_predicts_its_frame(tmp_path, monkeypatch, count):
+    monkeypatch.chdir(tmp_path)
+    X, labels = applicants(7)
+    pipe = fitted(of_columns(), rb.Perceptron(average=True, max_iter=20), X=X, y=labels[count])
+    rb.save(pipe, "model.json")
+    unseen(X).to_csv("new.csv", index=False)
+    assert rosenblatt(["predict", "model.json", "new.csv", "-o", "out.csv"]) == 0
+    found = pd.read_csv("out.csv")["prediction"]
+    assert found.tolist() == pipe.predict(pd.read_csv("new.csv")).tolist()
+
+
+def test_columns_of_an_array_are_kept_by_their_places(tmp_path):
+    X, y = cloud()
+    prepare = make_column_transformer((StandardScaler(), [2, 0]))  # the second column is dropped
+    pipe = fitted(prepare, rb.PocketPerceptron(max_updates=50), X=X.to_numpy(), y=y)
+    rb.save(pipe, tmp_path / "model.json")
+    model = rb.load(tmp_path / "model.json")
+    assert model.feature_names_ == ("x1", "x2", "x3")
+    assert model.predict(X.to_numpy()).tolist() == pipe.predict(X.to_numpy()).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("prepare", COLUMNS.values(), ids=COLUMNS)
+def test_onnx_predicts_named_columns_as_the_pipeline(prepare, dtype, count):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
+    X, labels = applicants(10 + count)
+    pipe = fitted(prepare, rb.Perceptron(average=True, max_iter=20), X=X, y=labels[count])
+    new = unseen(X)
+    for name in ("age", "debt"):  # single precision holds these numbers after rounding them once
+        new[name] = new[name].astype(dtype).astype(np.float64)
+    graph = rb.to_onnx(pipe, dtype=dtype)
+    run = onnxruntime.InferenceSession(graph.SerializeToString())
+    given = {
+        "age": new["age"].to_numpy(dtype),
+        "debt": new["debt"].to_numpy(dtype),
+        "job": new["job"].fillna("").to_numpy(dtype=object),
+        "level": new["level"].astype(str).fillna("").replace("nan", "").to_numpy(dtype=object),
+        "owner": new["owner"].astype(str).str.lower().to_numpy(dtype=object),
+    }
+    label, scores = run.run(None, {one.name: given[one.name] for one in run.get_inputs()})
+    assert label.tolist() == pipe.predict(new).tolist()
+    np.testing.assert_allclose(scores, pipe.decision_function(new), rtol=1e-9, atol=1e-9)
+
+
+def test_onnx_names_the_step_that_named_columns_cannot_have():
+    pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
+    X, y = cloud()
+    prepare = make_column_transformer((PowerTransformer(), ["age"]))
+    with pytest.raises(ValueError, match=r"PowerTransformer.*skl2onnx\.to_onnx"):
+        rb.to_onnx(fitted(prepare, rb.Perceptron(max_updates=50), X=X, y=y))
 
 
 def shown(pipe, X, y):

@@ -12,7 +12,7 @@ import rosenblatt.checks as checks
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.pipelines import final, is_ours
+from rosenblatt.pipelines import FoldingError
 from rosenblatt.read.columns import Category, Column, Number
 from rosenblatt.read.encoding import Encoding
 from rosenblatt.solve import Result
@@ -30,12 +30,14 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
     The outputs are `label`, the predicted label of each row, and `scores`, as `decision_function`
     gives them; ties are broken as in `predict`. The graph computes in float64, but sums are rounded
     in another order, so a row whose score is nothing but rounding may get the other label. The
-    input is `X`, or one input per column, by its name, where some columns are not numbers.
+    input is `X`, or one input per column, by its name, if some columns are not numbers.
 
     Parameters
     ----------
     model : fitted estimator, Pipeline that ends in one, Model, Result or OnlinePerceptron
-        A pipeline is converted by skl2onnx, each step by its own converter.
+        Imputers, scalers and one-hot encoders of a pipeline, also in a ColumnTransformer, become
+        columns and weights, as in a model file. A pipeline with other steps is converted by
+        skl2onnx, each step by its own converter.
     dtype : {"float64", "float32"}, default="float64"
         Type of the numbers that the graph is given.
 
@@ -52,11 +54,17 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
     model = getattr(model, "online", model)  # River's interface
     if isinstance(model, OnlinePerceptron):
         return _convert_stream(graph, model)
-    if is_ours(model) and final(model) is not model:
+    model = model.model if isinstance(model, Result) else model
+    try:
+        model = model if isinstance(model, Model) else Model.of(model)
+    except FoldingError as error:
+        if hasattr(model[0], "transformers_") and hasattr(model, "feature_names_in_"):
+            raise ValueError(
+                f"{error.reason}, nor in ONNX without the types of the columns; call "
+                "rosenblatt.register_onnx_converters and then skl2onnx.to_onnx with initial_types."
+            ) from None
         register_onnx_converters()
         return _load("skl2onnx").to_onnx(model, np.zeros((1, model.n_features_in_), dtype))
-    model = model.model if isinstance(model, Result) else model
-    model = model if isinstance(model, Model) else Model.of(model)
     X = graph.encode(model.encoding)
     return graph.finish(X, model.hypothesis, model.classes_, model.feature_names_)
 

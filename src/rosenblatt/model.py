@@ -23,7 +23,7 @@ from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.examples import as_table
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
-from rosenblatt.pipelines import final, is_ours, line_before, names_before
+from rosenblatt.pipelines import final, fold, is_ours
 from rosenblatt.read.columns import (
     DECIMALS,
     KINDS,
@@ -39,7 +39,7 @@ from rosenblatt.read.encoding import POLICIES, Encoding, TargetColumn
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.rownames import RowNames
-from rosenblatt.tables import column_names, default_names
+from rosenblatt.tables import column_names
 from rosenblatt.text import join_words, quote_column, render_card
 
 FORMAT = 1
@@ -86,20 +86,17 @@ class Model:
         Parameters
         ----------
         estimator : Perceptron, PocketPerceptron, FewestMistakes, or a Pipeline
-            Fitted estimator, whose feature names are kept. Scalers of a pipeline are folded into
-            the weights; a pipeline with other steps raises ValueError.
+            Fitted estimator, whose column names are kept. Imputers, scalers and one-hot encoders of
+            a pipeline, also in a ColumnTransformer, become columns and weights of the model; a
+            pipeline with other steps raises ValueError.
         """
         last = final(estimator)
         if not is_ours(estimator):
             raise TypeError(_unsupported(last))
         if not hasattr(last, "weights_"):
             raise ValueError(f"this {type(last).__name__} is not fitted yet; call fit first.")
-        hypothesis = line_before(estimator)
-        names = names_before(estimator)
-        if names is None:
-            names = default_names(hypothesis.w.shape[-1] - 1)
+        encoding, hypothesis = fold(estimator)
         estimator = last
-        encoding = Encoding(tuple(Number(str(name)) for name in names))
         labels = [label.item() if hasattr(label, "item") else label for label in last.classes_]
         answers = TargetColumn("", tuple(labels))
         how: dict[str, Any] = {"algorithm": type(estimator).__name__}
@@ -209,8 +206,8 @@ def save(model: Any, path: str | Path) -> None:
     Parameters
     ----------
     model : Model or fitted estimator
-        A model, an estimator of this package, or a scikit-learn pipeline of scalers that ends in
-        one.
+        A model, an estimator of this package, or a scikit-learn pipeline of imputers, scalers and
+        one-hot encoders that ends in one.
     path : path
         File to write, or to replace.
 

@@ -5,24 +5,35 @@ Scikit-learn is not imported here: whoever passes a pipeline has imported it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.tables import column_names, default_names
+from rosenblatt.read.columns import Category, Column, Number, as_text
+from rosenblatt.read.encoding import Encoding
+from rosenblatt.tables import column_names, default_names, numbers_in
+from rosenblatt.text import quote_column
 
-Exact = list[Fraction]
 # Scalers that compute (x - center) / scale_: attributes of the center, and of whether it is used.
 CENTRES = {
     "StandardScaler": ("mean_", "with_mean"),
     "RobustScaler": ("center_", "with_centering"),
     "MaxAbsScaler": ("", ""),
 }
-JOBLIB = "save the whole pipeline with joblib.dump instead."
+
+
+class FoldingError(ValueError):
+    """Raised for a pipeline that a model file cannot hold."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}; save the whole pipeline with joblib.dump instead.")
+        self.reason = reason
 
 
 def final(clf: Any) -> Any:
@@ -37,13 +48,6 @@ def is_ours(clf: Any) -> bool:
     return hasattr(type(final(clf)), "_hypothesis")
 
 
-def names_before(clf: Any) -> Sequence[str] | None:
-    """Return the names of the columns that an estimator or pipeline was fitted on."""
-    first = next(iter(_before(clf)), final(clf))
-    names: Sequence[str] | None = getattr(first, "feature_names_in_", None)
-    return names
-
-
 def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
     """Transform X by all steps but the last; return it with its column names, if any."""
     names = column_names(X)
@@ -54,91 +58,244 @@ def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
     return X, names
 
 
-def line_before(clf: Any) -> Hypothesis:
-    """Return the hypothesis of an estimator, in the unscaled values of its pipeline.
+@dataclass(frozen=True)
+class Feature:
+    """A feature of the last step, as a function of one column of the input.
 
-    Scaling is folded into the weights in exact arithmetic and rounded once. Raises ValueError if
-    that could change the prediction of a training row, or if a step does more than shift and
-    scale columns.
+    It is slope·x + offset for a number x, and offset + values[x] for a category x; an unknown
+    category has the value 0. `fill` replaces a missing x.
     """
-    last = final(clf)
+
+    column: int
+    slope: Fraction = Fraction(1)
+    offset: Fraction = Fraction(0)
+    fill: Fraction | str | None = None
+    values: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def scaled(self, slope: Fraction, offset: Fraction) -> Feature:
+        """Return the feature times a slope, plus an offset."""
+        values = {value: slope * number for value, number in self.values.items()}
+        moved = slope * self.offset + offset
+        return replace(self, slope=slope * self.slope, offset=moved, values=values)
+
+
+Term = tuple[list[Fraction], Feature]  # weights of a feature, one per label
+
+
+def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
+    """Return the columns of a fitted estimator or pipeline, and the weights of their values.
+
+    Preprocessing is folded into the weights in exact arithmetic and rounded once. Raises
+    FoldingError if that could change the prediction of a training row, or if a step does more
+    than impute, scale and encode single columns.
+    """
+    last, steps = final(clf), list(_before(clf))
     line: Hypothesis = last._hypothesis()
-    steps = list(_flat(_before(clf)))
+    first = steps[0] if steps else last
+    given = getattr(first, "feature_names_in_", None)
+    count = getattr(first, "n_features_in_", line.w.shape[-1] - 1)
+    names = default_names(count) if given is None else [str(name) for name in given]
     if not steps:
-        return line
-    w = np.array([_folded(one, steps) for one in np.atleast_2d(line.w)])
-    folded = Hypothesis.of(w.reshape(line.w.shape), 1.0, line.zero)
-    _check(folded, last, steps)
-    return folded
+        return Encoding(tuple(map(Number, names))), line
+    features = [Feature(i) for i in range(count)]
+    for step in steps:
+        features = _transformed(step, features)
+    _check_rounding(line, last, features)
+
+    threshold, *exact = [[Fraction(v) for v in each] for each in np.atleast_2d(line.w).T]
+    terms: list[list[Term]] = [[] for _ in names]
+    for w, feature in zip(exact, features, strict=True):
+        threshold = _sum(threshold, w, feature.offset)
+        terms[feature.column].append((w, feature))
+    columns, weights, imputed = list[Column](), [threshold], dict[str, bool]()
+    for name, mine in zip(names, terms, strict=True):
+        if any(f.values for _, f in mine):
+            by_value = _weights_by_value(name, mine)
+            columns.append(Category(name, tuple(by_value)))
+            weights += by_value.values()
+        elif mine or given is None:  # an array has all columns
+            fills = {f.fill for _, f in mine}
+            if len(fills) > 1:
+                raise FoldingError(f"{quote_column(name)} is imputed in more than one way")
+            fill = fills.pop() if fills else None
+            imputed[name] = fill is not None or not mine
+            columns.append(Number(name, _rounded(Fraction(fill or 0))))
+            total = [Fraction(0)] * len(threshold)
+            for w, f in mine:
+                total = _sum(total, w, f.slope)
+            weights.append(total)
+    is_imputed = any(f.fill is not None for f in features if not f.values)
+    if is_imputed and not all(imputed.values()):
+        raise FoldingError(
+            f"{quote_column(next(name for name in imputed if not imputed[name]))} is not imputed, "
+            "but other numbers are, and a model file imputes all columns of numbers or none"
+        )
+    rounded = np.array([[_rounded(number) for number in each] for each in weights]).T
+    folded = np.ascontiguousarray(rounded if line.w.ndim == 2 else rounded[0])
+    encoding = Encoding(tuple(columns), "mean" if is_imputed else "error")
+    return encoding, Hypothesis.of(folded, 1.0, line.zero)
 
 
-def _folded(w: NDArray[np.float64], steps: list[Any]) -> list[float]:
-    """Convert augmented weights for transformed rows to weights for the original rows."""
-    weights, threshold = [Fraction(v) for v in w[1:]], Fraction(w[0])
-    for step in reversed(steps):
-        slope, offset = _affine(step, len(weights))
-        threshold += sum(v * b for v, b in zip(weights, offset, strict=True))
-        weights = [v * a for v, a in zip(weights, slope, strict=True)]
-    return [_double(v) for v in (threshold, *weights)]
+def _sum(total: list[Fraction], w: list[Fraction], factor: Fraction) -> list[Fraction]:
+    """Return total + factor·w, for each label."""
+    return [t + factor * v for t, v in zip(total, w, strict=True)]
 
 
-def _check(folded: Hypothesis, last: Any, steps: list[Any]) -> None:
-    """Raise ValueError if rounding could change the prediction of a training row.
+def _weights_by_value(name: str, terms: list[Term]) -> dict[str, list[Fraction]]:
+    """Return the weights of each category of a column, sorted by category."""
+    if not all(f.values for _, f in terms):
+        raise FoldingError(f"{quote_column(name)} is used as a number and as a category")
+    weights: dict[str, list[Fraction]] = {}
+    for w, feature in terms:
+        for value, number in feature.values.items():
+            weights[value] = _sum(weights.get(value, [Fraction(0)] * len(w)), w, number)
+    return dict(sorted(weights.items()))
 
-    The training rows are recovered by inverse transforms, which round again. A row counts if it
-    is nearer to the boundary than the bound on all these rounding errors.
+
+def _transformed(step: Any, features: list[Feature]) -> list[Feature]:
+    """Return the features that a fitted step makes of features."""
+    kind = type(step).__name__
+    if _is_pipeline(step):
+        for _, one in step.steps:
+            features = _transformed(one, features)
+        return features
+    if step in (None, "passthrough") or (kind == "FunctionTransformer" and step.func is None):
+        return features
+    if kind == "ColumnTransformer":
+        result, shares = list[Feature](), step.transformer_weights or {}
+        for name, one, _ in step.transformers_:
+            if not isinstance(one, str) or one != "drop":
+                chosen = [features[i] for i in step._transformer_to_input_indices[name]]
+                share = Fraction(shares.get(name, 1))
+                result += [f.scaled(share, Fraction(0)) for f in _transformed(one, chosen)]
+        return result
+    if not type(step).__module__.startswith("sklearn."):
+        kind = ""
+    if kind == "SimpleImputer":
+        return _imputed(step, features)
+    if kind == "OneHotEncoder":
+        return _encoded(step, features)
+    if kind != "MinMaxScaler" and kind not in CENTRES:
+        raise FoldingError(
+            f"{type(step).__name__} cannot be saved in a model file, because it does more than "
+            "impute, scale and encode single columns"
+        )
+    if getattr(step, "clip", False):
+        raise FoldingError(f"{kind} clips values, which no linear classifier can")
+    count = len(features)
+    scale = _exact(step.scale_, count, 1)
+    if kind == "MinMaxScaler":
+        moves = list(zip(scale, _exact(step.min_, count, 0), strict=True))
+    else:
+        centre, used = CENTRES[kind]
+        centres = _exact(getattr(step, centre) if getattr(step, used, False) else None, count, 0)
+        moves = [(1 / s, -c / s) for s, c in zip(scale, centres, strict=True)]
+    return [f.scaled(*move) for f, move in zip(features, moves, strict=True)]
+
+
+def _imputed(step: Any, features: list[Feature]) -> list[Feature]:
+    if step.add_indicator or not _is_missing(step.missing_values):
+        raise FoldingError(
+            "SimpleImputer cannot be saved in a model file with add_indicator or with other "
+            "missing_values than NaN"
+        )
+    result = []
+    for feature, value in zip(features, step.statistics_, strict=True):
+        if _is_missing(value):  # the column had no values and is dropped
+            continue
+        if feature.values or feature.fill is not None:
+            result.append(feature)
+        elif isinstance(value, str):
+            result.append(replace(feature, fill=value))
+        else:
+            fill = (Fraction(float(value)) - feature.offset) / feature.slope
+            result.append(replace(feature, fill=fill))
+    return result
+
+
+def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
+    """Return a feature for each category of each column."""
+    if getattr(step, "_infrequent_enabled", False):
+        raise FoldingError(
+            "OneHotEncoder cannot be saved in a model file with min_frequency or max_categories"
+        )
+    drops = [None] * len(features) if step.drop_idx_ is None else step.drop_idx_
+    result = []
+    for feature, categories, drop in zip(features, step.categories_, drops, strict=True):
+        values = [None if _is_missing(value) else value for value in categories.tolist()]
+        texts: list[str] = as_text(pa.array(values)).to_pylist()
+        fill = float(feature.fill) if isinstance(feature.fill, Fraction) else feature.fill
+        filled = None if fill is None else as_text(pa.array([fill]))[0].as_py()
+        blank = any(isinstance(v, str) and v != t for v, t in zip(values, texts, strict=True))
+        changed = feature.values or feature.slope != 1 or feature.offset != 0
+        twice = len(set(texts)) < len(texts) or (fill is not None and "" in texts)
+        if blank or changed or twice:
+            raise FoldingError(
+                "OneHotEncoder cannot be saved in a model file if it encodes numbers that another "
+                "step changed, or categories that differ only in blanks or in being missing"
+            )
+        spelled = [_spellings(value, text) for value, text in zip(values, texts, strict=True)]
+        zeros = dict.fromkeys(() if drop is None else spelled[drop], Fraction(0))
+        for k, text in enumerate(texts):
+            if k != drop:
+                names = [*spelled[k], *([""] if text == filled else [])]
+                ones = dict.fromkeys(names, Fraction(1))
+                result.append(replace(feature, values={**zeros, **ones}))
+    return result
+
+
+def _spellings(value: Any, text: str) -> list[str]:
+    """Return the ways in which files write a category: 1 and 1.0, true and True."""
+    if isinstance(value, bool):
+        return [text, str(value)]
+    if isinstance(value, int | float) and abs(value) < 2**53:
+        return list(dict.fromkeys([text, str(float(value))]))
+    return [text]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ == "NAType"
+
+
+def _check_rounding(line: Hypothesis, last: Any, features: list[Feature]) -> None:
+    """Raise FoldingError if rounding could change the prediction of a training row.
+
+    A row counts if it is nearer to the boundary than a bound on the rounding errors of its score,
+    before and after folding.
     """
     origin = getattr(getattr(last, "trace_", None), "origin", None)
     if origin is None:
         return
-    rows = origin.examples.X
-    for step in reversed(steps):
-        rows = step.inverse_transform(rows)
-    largest = np.abs(np.atleast_2d(folded.w)).max(axis=0)
-    size = abs(rows) @ largest[1:] + largest[0]
-    s = folded.scores(rows)
-    rounding = 8 * s.ndim * (len(steps) + 1) * np.finfo(np.float64).eps * size
+    rows, w = origin.examples.X, np.abs(np.atleast_2d(line.w)).max(axis=0)
+    offsets = np.array([abs(_rounded(f.offset)) for f in features])
+    size = abs(rows) @ w[1:] + offsets @ w[1:] + w[0]
+    if not offsets.any() and all(f.values or f.slope == 1 for f in features):
+        whole = all((n == np.rint(n)).all() for n in (line.w, numbers_in(rows)))
+        if whole and (size < 2.0**53).all():  # sums of integers are exact in any order
+            return
+    s = line.scores(rows)
+    rounding = 32 * s.ndim * np.finfo(np.float64).eps * size
     if s.ndim == 2:  # the prediction changes if the best two labels swap
         s = np.diff(np.partition(s, -2, axis=1)[:, -2:], axis=1)[:, 0]
     near = np.count_nonzero((np.abs(s) <= rounding) & (size > 0))
     if near:
-        raise ValueError(
+        raise FoldingError(
             f"folding the scaling into the weights could change {near:,} of {origin.examples.n:,} "
-            f"predictions by rounding; {JOBLIB}"
+            "predictions by rounding"
         )
 
 
-def _affine(step: Any, count: int) -> tuple[Exact, Exact]:
-    """Return the factor and the offset that a step applies to each column."""
-    name = type(step).__name__
-    known = name == "MinMaxScaler" or name in CENTRES
-    if not known or not type(step).__module__.startswith("sklearn.preprocessing"):
-        raise ValueError(
-            f"{name} cannot be saved in a model file, because it does more than shift and scale "
-            f"columns; {JOBLIB}"
-        )
-    if getattr(step, "clip", False):
-        raise ValueError(f"{name} clips values, which no linear classifier can; {JOBLIB}")
-    scale = _exact(step.scale_, count, 1)
-    if name == "MinMaxScaler":
-        return scale, _exact(step.min_, count, 0)
-    centre, used = CENTRES[name]
-    taken = getattr(step, centre) if getattr(step, used, False) else None
-    moved = zip(_exact(taken, count, 0), scale, strict=True)
-    return [1 / s for s in scale], [-centre / s for centre, s in moved]
-
-
-def _exact(numbers: NDArray[Any] | None, count: int, otherwise: int) -> Exact:
+def _exact(numbers: NDArray[Any] | None, count: int, otherwise: int) -> list[Fraction]:
     if numbers is None:
         return [Fraction(otherwise)] * count
     return [Fraction(float(number)) for number in numbers]
 
 
-def _double(number: Fraction) -> float:
+def _rounded(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        raise ValueError(f"a folded weight overflows float64; {JOBLIB}") from None
+        raise FoldingError("a folded weight overflows float64") from None
 
 
 def _is_pipeline(clf: Any) -> bool:
@@ -150,16 +307,6 @@ def _before(clf: Any) -> Iterator[Any]:
     while _is_pipeline(clf):
         yield from (step for _, step in clf.steps[:-1] if step not in (None, "passthrough"))
         clf = clf.steps[-1][1]
-
-
-def _flat(steps: Iterator[Any]) -> Iterator[Any]:
-    """Yield the steps, with nested pipelines expanded."""
-    for step in steps:
-        if _is_pipeline(step):
-            inside = (one for _, one in step.steps if one not in (None, "passthrough"))
-            yield from _flat(inside)
-        else:
-            yield step
 
 
 def _named(step: Any, X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
