@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.checks import positive_number
 from rosenblatt.clock import Deadline, OutOfTimeError
 from rosenblatt.evidence.certificate import ProofError, Vector
 from rosenblatt.evidence.cone import (
@@ -271,6 +272,8 @@ def separation(
     """
     if data is not None and y is not None:
         raise ValueError("the data of a formula are given twice; give them once.")
+    if time_limit is not None:
+        positive_number("time_limit", time_limit)
     with explain_parameters(separation):
         regression = question(
             X, y if data is None else data, family, fit_intercept, sample_weight, groups, target
