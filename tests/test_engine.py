@@ -16,6 +16,7 @@ import rosenblatt as rb
 from rosenblatt import engine, scoring, trace
 from rosenblatt.online import rule
 
+HERE = Path(rb.__file__).parent
 in_new_processes = pytest.mark.slow_without_jit  # each compiles there
 
 LEARN = """
@@ -76,7 +77,7 @@ def test_an_unwritable_cache_directory_is_no_obstacle(tmp_path, expected, not_a_
 @in_new_processes
 def test_a_read_only_install_without_a_home_is_no_obstacle(tmp_path, expected, not_a_folder):
     package = tmp_path / "site" / "rosenblatt"
-    shutil.copytree(Path(rb.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(HERE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package, *(p for p in package.rglob("*") if p.is_dir())]:
         (folder / "__pycache__").write_text("")  # a file here stops root too
         folder.chmod(0o555)
@@ -100,32 +101,6 @@ def test_no_home_is_no_obstacle(tmp_path, expected):
     assert trace == expected
 
 
-@in_new_processes
-@pytest.mark.parametrize(
-    ("part", "spoil"), [("nbi", "garbage"), ("nbi", "empty"), ("nbc", "garbage"), ("nbc", "cut")]
-)
-def test_a_damaged_cache_is_no_obstacle(tmp_path, filled_cache, expected, part, spoil):
-    cache = tmp_path / "cache"
-    shutil.copytree(filled_cache, cache)
-    for file in cache.rglob(f"*.{part}"):
-        half = file.read_bytes()[: file.stat().st_size // 2]
-        file.write_bytes({"garbage": b"not a kernel", "empty": b"", "cut": half}[spoil])
-    damaged = {file: file.read_bytes() for file in cache.rglob(f"*.{part}")}
-    _, trace = learn_in_new_process(cache, NUMBA_CACHE_DIR=cache)
-    assert trace == expected
-    # What was needed is compiled into the cache again, not in memory for each process.
-    assert any(not f.exists() or f.read_bytes() != was for f, was in damaged.items())
-
-
-@pytest.fixture(scope="module")
-def filled_cache(tmp_path_factory):
-    cache = tmp_path_factory.mktemp("filled")
-    learn_in_new_process(cache, NUMBA_CACHE_DIR=cache)
-    assert list(cache.rglob("*.nbi"))
-    assert list(cache.rglob("*.nbc"))
-    return cache
-
-
 MINE = """
 import sys
 import numpy as np
@@ -138,29 +113,68 @@ print(engine.__file__, engine.Kernel(largest)(np.ones(3), 3))
 """
 
 
+def run_mine(folder, cache, package=HERE):
+    """Run the kernel of mine.py in a folder, in a new process with that cache."""
+    hidden = {k: v for k, v in os.environ.items() if k != "NUMBA_DISABLE_JIT"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "mine.py"],
+        env=hidden | {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    file, largest = done.stdout.split()
+    assert Path(file).parent == package
+    return float(largest)
+
+
+@pytest.fixture(scope="module")
+def filled_cache(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("filled")
+    (folder / "mine.py").write_text(MINE)
+    assert run_mine(folder, folder / "cache") == 3.0
+    assert list(folder.rglob("*.nbi"))
+    assert list(folder.rglob("*.nbc"))
+    return folder
+
+
+@in_new_processes
+@pytest.mark.parametrize(
+    ("part", "spoil"), [("nbi", "garbage"), ("nbi", "empty"), ("nbc", "garbage"), ("nbc", "cut")]
+)
+def test_a_damaged_cache_is_no_obstacle(tmp_path, filled_cache, part, spoil):
+    shutil.copytree(filled_cache / "cache", tmp_path / "cache")
+    (file,) = tmp_path.rglob(f"*.{part}")
+    half = file.read_bytes()[: file.stat().st_size // 2]
+    file.write_bytes({"garbage": b"not a kernel", "empty": b"", "cut": half}[spoil])
+    damaged = file.read_bytes()
+    assert run_mine(filled_cache, tmp_path / "cache") == 3.0
+    # What was needed is compiled into the cache again, not in memory for each process.
+    assert not file.exists() or file.read_bytes() != damaged
+
+
 @in_new_processes
 def test_an_edit_to_the_slides_recompiles_kernels_of_other_files(tmp_path):
-    package, cache = tmp_path / "site" / "rosenblatt", tmp_path / "cache"
-    shutil.copytree(Path(rb.__file__).parent, package)
+    package = tmp_path / "site" / "rosenblatt"
+    shutil.copytree(HERE, package)
     (tmp_path / "mine.py").write_text(MINE)
-    env = os.environ | {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
+    cache = tmp_path / "cache"
 
-    def run():
-        done = subprocess.run(
-            [sys.executable, "mine.py"], env=env, cwd=tmp_path, stdout=-1, text=True
-        )
-        file, largest = done.stdout.split()
-        assert Path(file).parent == package
-        return float(largest), {p: p.stat().st_mtime_ns for p in cache.rglob("*.nbc")}
+    def kept():
+        return {p: p.stat().st_mtime_ns for p in cache.rglob("*.nbc")}
 
-    first, kept = run()
-    assert (first, bool(kept)) == (3.0, True)
-    assert run() == (3.0, kept)
+    assert run_mine(tmp_path, cache, package) == 3.0
+    before = kept()
+    assert before
+    assert run_mine(tmp_path, cache, package) == 3.0
+    assert kept() == before
     source = (package / "rowformats.py").read_text()
     (package / "rowformats.py").write_text(
         source.replace("max(v, abs(w[i]))", "max(v, 2 * abs(w[i]))")
     )
-    assert run()[0] == 6.0
+    assert run_mine(tmp_path, cache, package) == 6.0
 
 
 @in_new_processes
