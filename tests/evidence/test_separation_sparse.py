@@ -159,13 +159,12 @@ def test_a_time_limit_keeps_the_rows_that_are_proved():
 def test_rows_that_are_known_when_the_time_is_over_are_kept():
     X, y, _ = gravity(12, 6)
     whole = rb.separation(X, y > 0, fit_intercept=False)
-    short = rb.separation(
-        sparse_copies(X, 8), np.tile(y > 0, 8), fit_intercept=False, time_limit=1e-9
-    )
+    copies, labels = sparse_copies(X, 8), np.tile(y > 0, 8)
+    short = rb.separation(copies, labels, fit_intercept=False, time_limit=1e-9)
     assert (short.kind, short.proof, bool(short)) == ("undecided", None, True)
     assert 0 < len(short.rows) < 8 * len(whole.rows)
     assert set((short.rows % len(y)).tolist()) <= set(whole.rows.tolist())
-    products = np.where(np.tile(y > 0, 8), 1, -1) * (sparse_copies(X, 8) @ short.direction)
+    products = np.where(labels, 1, -1) * (copies @ short.direction)
     assert (np.flatnonzero(products).tolist(), products.min()) == (short.rows.tolist(), 0)
 
 
