@@ -13,7 +13,6 @@ from rosenblatt import algorithms, clock
 from rosenblatt.blocks import InOrder
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.engine import Kernel
-from rosenblatt.evidence import separability as room
 from rosenblatt.evidence.separability import find_contradictions, separability_of
 from rosenblatt.examples import Examples
 
@@ -212,31 +211,26 @@ def test_few_numbers_take_no_time_only_if_their_integers_are_short(ticking):
     assert rb.fewest_mistakes(X, far_apart.y, time_limit=1e-9).stop_reason == "time_limit"
 
 
-def test_what_was_proved_before_the_time_was_over_is_told(monkeypatch):
+def test_what_was_proved_before_the_time_was_over_is_told(ticking):
     """Rows that block one another are found; whether they span all others is not."""
     examples = inseparable()
-    stopped = []
-
-    def divide_out(signed, carried):
-        stopped.append(len(carried))
-        OVER.check()
-
-    monkeypatch.setattr("rosenblatt.evidence.decision.divide_out", divide_out)
-    answer = separability_of(examples)
-    assert stopped == [1]
-    assert answer.verdict == "not separable"
-    assert answer.proof.claim == "at least 1 mistake"
-    assert answer.proof.check_examples(examples)
-    assert "not checked for quasi-separability" in repr(answer)
-    in_passes = separability_of(InOrder(lambda: [examples]))
-    assert in_passes.verdict == "not separable"
-    assert in_passes.conflicts
+    for blocks in (examples, InOrder(lambda: [examples])):
+        limits = (Deadline.after(looks / 1000) for looks in range(1, 200))
+        answers = [separability_of(blocks, deadline=limit) for limit in limits]
+        verdicts = list(dict.fromkeys(answer.verdict for answer in answers))
+        assert verdicts[-2:] == ["not separable", "inseparable"]
+        assert set(verdicts[:-2]) <= {"undecided"}
+        answer = next(answer for answer in answers if answer.verdict == "not separable")
+        assert answer.conflicts
+        assert "not checked for quasi-separability" in repr(answer)
+        if blocks is examples:
+            assert answer.proof.claim == "at least 1 mistake"
+            assert answer.proof.check_examples(examples)
 
 
-def test_contradictory_rows_settle_it_without_a_solver(monkeypatch):
+def test_contradictory_rows_settle_it():
     X, y = inseparable().X, inseparable().y
     twice = Examples.from_arrays(np.vstack([X, X[[3, 3, 9]]]), [*y, -y[3], -y[3], -y[9]])
-    monkeypatch.setattr(room, "decide", None)
     answer = find_contradictions(twice)
     assert answer.verdict == "not separable"
     assert {part.rows for part in answer.conflicts} == {(3, len(X)), (9, len(X) + 2)}
