@@ -24,6 +24,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit
 
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.engine import one_blas_thread
 from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.cone import (
     BEFORE,
@@ -201,6 +202,7 @@ def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mas
         yield step.astype(np.int64).astype(object), hit
 
 
+@one_blas_thread()
 def _fit(W: Any, deadline: Deadline) -> Floats | None:
     """Fit a logistic regression; return its residuals, or None where it does not converge.
 
