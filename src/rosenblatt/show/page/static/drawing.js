@@ -307,29 +307,27 @@ function drawShapes(pen, places, mark, r, style) {
     pen.strokes(crosses, style);
   } else if (mark === 1) pen.circles(places, 0.9 * r, style);
   else
-    for (const [x, y] of places)
-      pen.polygon(
-        CORNERS[mark].map(([a, b]) => [x + a * r, y + b * r]),
-        style,
-      );
+    for (const place of places)
+      pen.polygon(around(place, CORNERS[mark][0], CORNERS[mark][1] * r), style);
 }
 
-const CORNERS = {
-  2: [
-    [0, -1.1],
-    [1, 0.75],
-    [-1, 0.75],
-  ],
-  3: [
-    [-0.8, -0.8],
-    [0.8, -0.8],
-    [0.8, 0.8],
-    [-0.8, 0.8],
-  ],
-  4: [
-    [0, -1],
-    [1, 0],
-    [0, 1],
-    [-1, 0],
-  ],
-};
+export const around = ([x, y], corners, r) => corners.map(([a, b]) => [x + a * r, y + b * r]);
+
+const TRIANGLE = [
+  [0, -1.1],
+  [1, 0.75],
+  [-1, 0.75],
+];
+export const SQUARE = [
+  [-1, -1],
+  [1, -1],
+  [1, 1],
+  [-1, 1],
+];
+export const RHOMB = [
+  [0, -1],
+  [1, 0],
+  [0, 1],
+  [-1, 0],
+];
+const CORNERS = { 2: [TRIANGLE, 1], 3: [SQUARE, 0.8], 4: [RHOMB, 1] };

@@ -53,6 +53,7 @@ export function boxAround(points) {
 }
 
 function rangeOf(values) {
+  if (!values.length) return [-1.2, 1.2];
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const margin = 0.1 * (high - low) || Math.max(0.6, 0.1 * Math.abs(low));
   return [low - margin, high + margin];
@@ -63,20 +64,16 @@ export function boardAround(points, width, height) {
   const onBoard = points.every(([x, y]) => Math.max(Math.abs(x), Math.abs(y)) <= 1.05);
   const box = onBoard ? { left: -1.2, right: 1.2, bottom: -1.2, top: 1.2 } : boxAround(points);
   const [w, h] = [box.right - box.left, box.top - box.bottom];
-  return Math.max(w / h, h / w) < ALIKE ? toScale(box, width, height) : box;
+  if (Math.max(w / h, h / w) >= ALIKE) return box;
+  const unit = Math.max(w / width, h / height);
+  const [x, y] = [(unit * width - w) / 2, (unit * height - h) / 2];
+  return { left: box.left - x, right: box.right + x, bottom: box.bottom - y, top: box.top + y };
 }
 
 // Return the frame of a story. An axis without a name only spreads the examples, from 0 to 1.
 export function frameOf(story, width, height, boxOf = boxAround) {
   const box = boxOf(story.points, width, height);
   return new Frame(story.names[1] ? box : { ...box, bottom: 0, top: 1 }, width, height);
-}
-
-function toScale(box, width, height) {
-  const [w, h] = [box.right - box.left, box.top - box.bottom];
-  const unit = Math.max(w / width, h / height);
-  const [x, y] = [(unit * width - w) / 2, (unit * height - h) / 2];
-  return { left: box.left - x, right: box.right + x, bottom: box.bottom - y, top: box.top + y };
 }
 
 // Return about `wanted` round numbers to label an axis with.
@@ -122,12 +119,11 @@ export function planesAt({ story, t, part = 1 }) {
   const planes = now.map((plane, k) =>
     Array.from(plane, (value, i) => before[k][i] + part * (value - before[k][i])),
   );
-  return areEqual(planes) ? null : planes;
-}
-
-function areEqual(planes) {
   const [first, ...others] = planes;
-  return others.length ? others.every((plane) => same(plane, first)) : first.every((v) => v === 0);
+  const areEqual = others.length
+    ? others.every((plane) => same(plane, first))
+    : first.every((v) => v === 0);
+  return areEqual ? null : planes;
 }
 
 const same = (p, q) => p.every((value, i) => value === q[i]);

@@ -1,5 +1,6 @@
 // Page: connects the address, the settings, the player and `train`.
 import { DEFAULTS, fromAddress, LONGEST, MOST_POINTS, toAddress } from "./address.js";
+import { SPEEDS } from "./controls.js";
 import { isDark, labelAddedBy, MARKS, markOf } from "./drawing.js";
 import { Editor } from "./editor.js";
 import {
@@ -28,7 +29,6 @@ import { mountPlayer } from "./player.js";
 import { Settings } from "./settings.js";
 import { emptyStory } from "./story.js";
 import { KEYS, pageTools, pressed, pythonWindow, TOUR, Toolbar, Tour } from "./tools.js";
-import { SPEEDS } from "./transport.js";
 
 // A change of these makes the page train again.
 const TRAINED_ON = "points algorithm order eta zero start random_state max_updates data seed x y".split(

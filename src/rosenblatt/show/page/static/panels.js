@@ -1,6 +1,6 @@
 // Panels: what is true at t, the verdict with its proof, and the captions, in words and numbers.
 import { MARKS } from "./drawing.js";
-import { clear, make } from "./elements.js";
+import { clear, make } from "./controls.js";
 import { counted, grouped, say, sayBound, sayShort, saySigned } from "./numbers.js";
 import { multiplier } from "./plane.js";
 

@@ -1,6 +1,16 @@
 // Plane: the picture of the examples, the regions, the lines, w, the update and the proof, drawn
 // with any pen.
-import { areaOf, colorOf, drawArrow, drawMarks, MARKS, nameStyle } from "./drawing.js";
+import {
+  areaOf,
+  around,
+  colorOf,
+  drawArrow,
+  drawMarks,
+  MARKS,
+  nameStyle,
+  RHOMB,
+  SQUARE,
+} from "./drawing.js";
 import { clipped, partsOf, pixelEdges, planesAt, radiusFor, ticks } from "./geometry.js";
 import { say } from "./numbers.js";
 
@@ -14,14 +24,11 @@ export function drawPlane(pen, given, layPoints) {
   drawParts(pen, scene, planes);
   drawGrid(pen, scene);
   if (scene.proof) drawProofBelow(pen, scene);
-  drawOldLine(pen, scene);
-  drawPocketLine(pen, scene);
-  if (planes) drawLine(pen, scene, planes);
+  drawLines(pen, scene, planes);
   if (layPoints) layPoints();
   else drawPoints(pen, story, frame, palette);
   drawNames(pen, scene, planes);
-  if (planes) drawMistakes(pen, scene); // while w = 0 all examples are mistakes
-  drawUpdated(pen, scene);
+  drawRings(pen, scene, planes);
   if (scene.proof) drawProofAbove(pen, scene);
 }
 
@@ -89,7 +96,8 @@ function drawLegend(pen, story, { width }, palette, style) {
   const plain = two && labels[1] === "○" && labels[0] === "×" ? ["no, −1", "yes, +1"] : labels;
   const lines = plain.map((name, place) => {
     const { sign } = MARKS[story.markOf(place)];
-    return [name === sign ? sign : `${sign} ${shortName(name)}`, story.markOf(place)];
+    const short = name.length > 24 ? `${name.slice(0, 23)}…` : name;
+    return [name === sign ? sign : `${sign} ${short}`, story.markOf(place)];
   });
   (two ? lines.reverse() : lines).forEach(([text, mark], i) =>
     pen.text(text, width - 10, (1 + 1.35 * i) * style.size + 8, {
@@ -99,15 +107,19 @@ function drawLegend(pen, story, { width }, palette, style) {
   );
 }
 
-function shortName(text) {
-  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
-}
-
-function drawLine(pen, { frame, palette }, planes) {
-  for (const found of pixelEdges(frame, planes))
-    pen.lines(found, { stroke: palette.ink, width: 2.5 });
+// Draw the line before the update, that of the pocket, and the current one with w.
+function drawLines(pen, { story, t, frame, palette }, planes) {
+  const draw = (some, style) => {
+    for (const ends of pixelEdges(frame, some)) pen.lines(ends, style);
+  };
+  if (t > 0) draw(story.planes(t - 1), { stroke: palette.soft, width: 1.75, dash: [3, 6] });
+  const pocket = story.pocketAt(t);
+  if (pocket) draw(story.planes(pocket.t), { stroke: palette.pocket, width: 3.5, dash: [12, 6] });
+  if (!planes) return;
+  const style = { stroke: palette.ink, width: 2.5 };
+  draw(planes, style);
   const arrow = arrowOfW(frame, planes);
-  if (arrow) drawArrow(pen, ...arrow, { stroke: palette.ink, width: 2.5 });
+  if (arrow) drawArrow(pen, ...arrow, style);
 }
 
 // Return the foot and the tip of w, on its line, pointing to the side of yes; null if there is none.
@@ -122,18 +134,6 @@ function arrowOfW(frame, planes) {
   const reach = 0.085 * Math.min(frame.width, frame.height) + 12;
   const from = [(x1 + x2) / 2, (y1 + y2) / 2];
   return [from, [from[0] + (side * reach * ux) / length, from[1] + (side * reach * uy) / length]];
-}
-
-function drawOldLine(pen, { story, t, frame, palette }) {
-  if (t === 0) return;
-  for (const found of pixelEdges(frame, story.planes(t - 1)))
-    pen.lines(found, { stroke: palette.soft, width: 1.75, dash: [3, 6] });
-}
-
-function drawPocketLine(pen, { story, t, frame, palette }) {
-  const pocket = story.pocketAt(t);
-  for (const found of pocket ? pixelEdges(frame, story.planes(pocket.t)) : [])
-    pen.lines(found, { stroke: palette.pocket, width: 3.5, dash: [12, 6] });
 }
 
 // Draw the names of w and of the lines.
@@ -158,21 +158,14 @@ function drawNames(pen, scene, planes) {
   if (line) alongLine("fewest mistakes", line, palette.mark);
 }
 
-function drawMistakes(pen, { places, r, palette, wrong }) {
-  const style = { stroke: palette.mark, width: Math.max(1, r / 5) };
-  pen.circles(
-    wrong.map((n) => places[n]),
-    r * 1.75,
-    style,
-  );
-}
-
 const ringOf = (r) => 2.6 * Math.max(6, r); // around the example of the update
 
-function drawUpdated(pen, { story, t, places, r, palette }) {
+// Draw a ring around each misclassified example, while w is not 0, and around that of the update.
+function drawRings(pen, { story, t, places, r, palette, wrong }, planes) {
+  const misclassified = planes ? wrong.map((n) => places[n]) : [];
+  pen.circles(misclassified, 1.75 * r, { stroke: palette.mark, width: Math.max(1, r / 5) });
   const n = story.updatedRow(t);
-  if (n === null) return;
-  pen.circles([places[n]], ringOf(r), { stroke: palette.ink, width: 3 });
+  if (n !== null) pen.circles([places[n]], ringOf(r), { stroke: palette.ink, width: 3 });
 }
 
 // The proof: the widest band and the examples on its edges, or the examples in conflict with their
@@ -216,18 +209,8 @@ function drawProofAbove(pen, scene) {
   const r = Math.max(5, scene.r);
   const held = story.many ? verdict.pairs.map(([n]) => n) : verdict.support;
   const marked = story.many || verdict.name === "separable" ? held : [];
-  for (const [x, y] of marked.map((n) => places[n])) {
-    const s = 1.9 * r;
-    pen.polygon(
-      [
-        [x - s, y - s],
-        [x + s, y - s],
-        [x + s, y + s],
-        [x - s, y + s],
-      ],
-      { stroke: palette.pocket, width: 2.5 },
-    );
-  }
+  const square = { stroke: palette.pocket, width: 2.5 };
+  for (const n of marked) pen.polygon(around(places[n], SQUARE, 1.9 * r), square);
   const part = verdict.conflicts[0];
   if (!part) return;
   const style = nameStyle(palette, 0.9);
@@ -244,13 +227,7 @@ function drawProofAbove(pen, scene) {
     drawName(pen, scene, `λ = ${multiplier(part, i)}`, near, style);
   });
   if (!part.common) return;
-  const k = 2.1 * r;
-  const rhomb = [
-    [x, y - k],
-    [x + k, y],
-    [x, y + k],
-    [x - k, y],
-  ];
+  const rhomb = around([x, y], RHOMB, 2.1 * r);
   pen.polygon(rhomb, { stroke: palette.paper, width: 6 });
   pen.polygon(rhomb, { stroke: palette.ink, width: 3 });
 }
@@ -316,7 +293,7 @@ function placesAlong(ends, away) {
 
 // Estimate the box of a text.
 function boxOf(text, { x, y, align }, size) {
-  const width = 0.58 * size * text.length;
+  const width = (0.58 * text.length + 0.35) * size; // a single w is wider than most letters
   const left = x - { left: 0, center: width / 2, right: width }[align];
   return { left, end: left + width, top: y - 0.85 * size, foot: y + 0.25 * size };
 }

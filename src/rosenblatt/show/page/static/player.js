@@ -9,7 +9,7 @@
 // `player.parts` has the elements, for a page that adds to them.
 import { drawVectors, mistakesChart, squeezeChart } from "./charts.js";
 import { CanvasPen, paletteOf, Sheet, SvgPen } from "./drawing.js";
-import { make } from "./elements.js";
+import { make, showPlaying, Timeline, transportOf } from "./controls.js";
 import { frameOf } from "./geometry.js";
 import { counted, grouped } from "./numbers.js";
 import {
@@ -24,7 +24,6 @@ import {
 } from "./panels.js";
 import { drawPlane, drawPoints } from "./plane.js";
 import { Story } from "./story.js";
-import { showPlaying, Timeline, transportOf } from "./transport.js";
 
 const SWING = 420; // milliseconds that the line takes to turn
 
@@ -55,33 +54,14 @@ class Player {
     const { transport, ...controls } = transportOf(this);
     const facts = factsPanel();
     const vectors = make("canvas", { class: "rb-vectors", role: "img" });
-    const squeeze = chartFigure("squeeze");
-    const mistakes = chartFigure("mistakes");
+    const [squeeze, mistakes] = ["squeeze", "mistakes"].map(chartFigure);
     const verdict = verdictPanel((on) => this.setProof(on));
     const live = make("p", { class: "rb-hidden", role: "status" });
     facts.panel.append(vectors);
-    const side = make(
-      "div",
-      { class: "rb-side" },
-      facts.panel,
-      verdict.panel,
-      squeeze.figure,
-      mistakes.figure,
-    );
+    const panels = [facts.panel, verdict.panel, squeeze.figure, mistakes.figure];
+    const side = make("div", { class: "rb-side" }, ...panels);
     this.element.replaceChildren(make("div", { class: "rb-main" }, stage, transport), side, live);
-    this.parts = {
-      ...controls,
-      stage,
-      plane,
-      transport,
-      facts,
-      vectors,
-      squeeze,
-      mistakes,
-      verdict,
-      live,
-      side,
-    };
+    this.parts = { ...controls, stage, plane, facts, vectors, squeeze, mistakes, verdict, live };
     this.sheets = {
       plane: new Sheet(plane, redraw),
       vectors: new Sheet(vectors, redraw),
@@ -206,14 +186,10 @@ class Player {
     drawPoints(new CanvasPen(layer.context), this.story, this.frame, this.palette);
     this.layer = layer.canvas;
     this.timeline.draw(this.story, this.palette);
-    this.charts = {
-      squeeze: this.chart(
-        this.parts.squeeze,
-        this.sheets.squeeze,
-        this.story.squeeze && squeezeChart,
-      ),
-      mistakes: this.chart(this.parts.mistakes, this.sheets.mistakes, mistakesChart),
-    };
+    this.charts = [
+      this.chart("squeeze", this.story.squeeze && squeezeChart),
+      this.chart("mistakes", mistakesChart),
+    ];
     this.draw();
   }
 
@@ -221,28 +197,20 @@ class Player {
     return frameOf(this.story, width || 1, height || 1, this.options.boxOf);
   }
 
-  chart(parts, sheet, kind) {
-    parts.figure.hidden = !kind;
+  chart(name, kind) {
+    const sheet = this.sheets[name];
+    this.parts[name].figure.hidden = !kind;
     if (!kind || sheet.width === 0) return null;
-    const chart = kind(
-      { width: sheet.width, height: sheet.height, palette: this.palette },
-      this.story,
-    );
+    const { width, height } = sheet;
+    const chart = kind({ width, height, palette: this.palette }, this.story);
     const layer = sheet.behind();
     chart.below(new CanvasPen(layer.context));
     return { ...chart, sheet, layer: layer.canvas };
   }
 
-  scene(frame = this.frame, palette = this.palette) {
-    return {
-      story: this.story,
-      t: this.t,
-      part: this.part,
-      frame,
-      palette,
-      wrong: this.story.mistaken(this.t),
-      proof: this.proof,
-    };
+  scene(frame = this.frame) {
+    const { story, t, part, palette, proof } = this;
+    return { story, t, part, frame, palette, proof, wrong: story.mistaken(t) };
   }
 
   // Draw what depends on t.
@@ -255,17 +223,10 @@ class Player {
     }
     if (sheets.vectors.width) {
       const { width, height } = sheets.vectors;
-      drawVectors(new CanvasPen(sheets.vectors.clean()), {
-        story,
-        t,
-        part: this.part,
-        palette,
-        width,
-        height,
-      });
+      const scene = { story, t, part: this.part, palette, width, height };
+      drawVectors(new CanvasPen(sheets.vectors.clean()), scene);
     }
-    for (const chart of Object.values(this.charts)) {
-      if (!chart) continue;
+    for (const chart of this.charts.filter(Boolean)) {
       const context = chart.sheet.clean();
       chart.sheet.lay(chart.layer);
       chart.above(new CanvasPen(context), t);
@@ -280,11 +241,8 @@ class Player {
     [this.shownAt, this.shownStory, this.shownProof] = [t, story, this.proof];
     showFacts(parts.facts, story, t);
     if (other) showVerdict(parts.verdict, story, this.proof);
-    this.timeline.show(
-      t,
-      story.T,
-      `t = ${t} of ${story.T}, ${counted(story.count(t), "mistake")} left`,
-    );
+    const left = `${counted(story.count(t), "mistake")} left`;
+    this.timeline.show(t, story.T, `t = ${t} of ${story.T}, ${left}`);
     parts.where.textContent = `t = ${grouped(t)}`;
     parts.plane.setAttribute("aria-label", planeLabel(story, t));
     parts.vectors.setAttribute("aria-label", "The update as an addition of vectors");
@@ -323,11 +281,8 @@ class Player {
 function chartFigure(kind) {
   const canvas = make("canvas", { class: "rb-chart", "aria-hidden": "true" });
   const caption = make("figcaption", {});
-  return {
-    canvas,
-    caption,
-    figure: make("figure", { class: `rb-figure rb-${kind}` }, canvas, caption),
-  };
+  const figure = make("figure", { class: `rb-figure rb-${kind}` }, canvas, caption);
+  return { canvas, caption, figure };
 }
 
 function prefersReducedMotion() {

@@ -1,6 +1,6 @@
 // Settings: the form that chooses the examples and the algorithm.
 import { ALGORITHMS, limitsOf, ORDERS, SIGN_OF_ZERO } from "./address.js";
-import { button, clear, make } from "./elements.js";
+import { button, clear, make } from "./controls.js";
 import { fileState, isProjected, PROJECTION } from "./examples.js";
 import { grouped } from "./numbers.js";
 
@@ -54,17 +54,10 @@ export class Settings {
     this.own = this.data.select.querySelector('option[value="own"]');
     this.again = button("Resample", null, () => changed({ points: null, seed: this.seed + 1 }));
     const all = this.file?.labels.length > 2 ? [] : [[PROJECTION, "all features, projected"]];
-    this.x = choice("Horizontal axis", [...columns, ...all], (value) =>
-      changed(
-        value === PROJECTION
-          ? { x: value, y: value }
-          : {
-              x: value,
-              y:
-                this.y.select.value === PROJECTION ? columns[1]?.[0] || value : this.y.select.value,
-            },
-      ),
-    );
+    this.x = choice("Horizontal axis", [...columns, ...all], (x) => {
+      const y = this.y.select.value || columns[1]?.[0] || x;
+      changed({ x, y: x === PROJECTION ? x : y });
+    });
     this.y = choice("Vertical axis", columns, (value) => changed({ y: value }));
     this.algorithm = choice("Algorithm", Object.entries(ALGORITHMS), (value) =>
       changed({ algorithm: value, order: isPocket(value) ? "random" : "cycle" }),
@@ -76,21 +69,18 @@ export class Settings {
       changed({ zero: value }),
     );
     this.eta = number("Learning rate η", "eta", (eta) => changed({ eta }));
+    const startChanged = () => changed({ start: this.start.map((input) => Number(input.value) || 0) });
     this.start = [0, 1, 2].map((i) =>
-      number(`Initial w${i}`, "start", () =>
-        changed({ start: this.start.map((field) => Number(field.input.value) || 0) }),
-      ),
+      numberInput("start", startChanged, { "aria-label": `Initial w${i}` }),
     );
-    this.begun = make(
-      "fieldset",
-      {},
-      make("legend", {}, "Initial weights w(0)"),
-      ...this.start.map(withName),
-    );
+    const startLegend = make("legend", {}, "Initial weights w(0)");
+    this.startFields = make("fieldset", {}, startLegend, ...this.start);
     this.max_updates = number("Maximum number of updates", "max_updates", (max_updates) =>
       changed({ max_updates }),
     );
-    this.random_state = number("Random seed", "random_state", (random_state) => changed({ random_state }));
+    this.random_state = number("Random seed", "random_state", (random_state) =>
+      changed({ random_state }),
+    );
     this.place = coordinateFields((x, y) => this.add(x, y));
     this.opened = fileField((chosen) => this.open(chosen));
     this.note = make("p", { class: "small" });
@@ -111,7 +101,7 @@ export class Settings {
       this.random_state.field,
       this.eta.field,
       this.zero.field,
-      this.begun,
+      this.startFields,
       this.max_updates.field,
     );
   }
@@ -119,7 +109,7 @@ export class Settings {
   // More than two labels have a w each, which starts at 0 unless a link says otherwise, and equal
   // scores in place of sign(0).
   showLabels({ many }) {
-    this.begun.hidden = many;
+    this.startFields.hidden = many;
     this.zero.label.textContent = many ? "Equal scores are" : "sign(0) is";
     for (const option of this.zero.select.options)
       option.textContent = (many ? EQUAL : SIGN_OF_ZERO)[option.value];
@@ -151,9 +141,9 @@ export class Settings {
     setValue(this.random_state.input, state.random_state);
     setValue(this.max_updates.input, state.max_updates);
     this.max_updates.field.hidden = state.algorithm === "online";
-    this.start.forEach((field, i) => {
-      setValue(field.input, state.start[i]);
-      field.input.disabled = projected;
+    this.start.forEach((input, i) => {
+      setValue(input, state.start[i]);
+      input.disabled = projected;
     });
   }
 }
@@ -191,13 +181,14 @@ function choice(label, options, changed) {
 }
 
 function number(label, name, changed) {
-  const input = make("input", {
-    ...limitsOf(name),
-    onchange: () => {
-      if (isValid(input)) changed(Number(input.value));
-    },
-  });
-  return { input, label, field: make("label", { class: "field" }, make("span", {}, label), input) };
+  const input = numberInput(name, changed);
+  return { input, field: make("label", { class: "field" }, make("span", {}, label), input) };
+}
+
+function numberInput(name, changed, more = {}) {
+  const onchange = () => isValid(input) && changed(Number(input.value));
+  const input = make("input", { ...limitsOf(name), ...more, onchange });
+  return input;
 }
 
 // Check a number, and mark it with its allowed range if it is not valid.
@@ -226,27 +217,14 @@ function fileField(open) {
 
 // Two coordinates and a button, to type an example.
 function coordinateFields(add) {
-  const limits = { ...limitsOf("points"), value: 0 };
-  const [x, y] = ["x1", "x2"].map((name) =>
-    make("input", { ...limits, "aria-label": `${name} of a new example` }),
-  );
-  const place = () => {
+  const addThere = () => {
     if ([x, y].every(isValid)) add(Number(x.value), Number(y.value));
   };
-  [x, y].forEach((input) =>
-    input.addEventListener("keydown", (event) => event.key === "Enter" && place()),
-  );
-  return make(
-    "fieldset",
-    {},
-    make("legend", {}, "Add at x1, x2"),
-    x,
-    y,
-    button("Add", null, place),
-  );
-}
-
-function withName({ input, label }) {
-  input.setAttribute("aria-label", label);
-  return input;
+  const onkeydown = (event) => event.key === "Enter" && addThere();
+  const [x, y] = ["x1", "x2"].map((name) => {
+    const more = { value: 0, "aria-label": `${name} of a new example`, onkeydown };
+    return make("input", { ...limitsOf("points"), ...more });
+  });
+  const legend = make("legend", {}, "Add at x1, x2");
+  return make("fieldset", {}, legend, x, y, button("Add", null, addThere));
 }

@@ -1,8 +1,7 @@
 // Tools: the toolbar that edits the examples, the buttons of the page, its keys and its tour.
 import { DEFAULTS } from "./address.js";
 import { MARKS } from "./drawing.js";
-import { button, clear, make } from "./elements.js";
-import { movesOf } from "./transport.js";
+import { button, clear, make, movesOf } from "./controls.js";
 
 const TOOLS = [
   ["o", "○", "Add circles: key o"],

@@ -29,7 +29,8 @@ export function train(plane, settings) {
   const D = { X, y: plane.targets, K: plane.labels.length, reach: reachOf(X) };
   const rule = ruleOf(settings, D);
   const enough = new Set(D.y).size > 1;
-  const run = enough ? ALGORITHMS[settings.algorithm](D, rule) : emptyRun(D, rule);
+  const untrained = { updates: [], ends: [], mistakes: 0, reason: "max_updates" };
+  const run = enough ? ALGORITHMS[settings.algorithm](D, rule) : untrained;
   const weights = weightsAlong(D, rule, run.updates);
   const T = run.updates.length;
   const every = Math.max(1, Math.floor(((T + 1) * D.X.length) / MOST_PAIRS));
@@ -78,12 +79,6 @@ function ruleOf({ algorithm, order, zero, eta, start, random_state, max_updates 
     rng: new RandomGenerator(random_state),
     maxUpdates: max_updates,
   };
-}
-
-// The run on examples of one label alone.
-function emptyRun(D, rule) {
-  const mistakes = countMistakes(D, rule.start, rule.zero);
-  return { updates: [], ends: [], mistakes, reason: "max_updates" };
 }
 
 // Return w(0) … w(T), one after the other, by making the updates again.

@@ -1,7 +1,7 @@
 // Widget: the player in a notebook, as the hosts of anywidget mount it. It is in a shadow root, so
 // that the style sheets of the notebook do not reach it.
 import { mountPlayer } from "./player.js";
-import { movesOf } from "./transport.js";
+import { movesOf } from "./controls.js";
 
 export default {
   render({ model, el }) {

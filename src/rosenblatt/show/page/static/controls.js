@@ -1,8 +1,57 @@
-// Transport: the slider for t with its marks, the buttons that move through t, and the speed.
+// Controls: elements in one line each; the slider for t with its marks, the buttons that move
+// through t, and the speed.
 import { colorOf } from "./drawing.js";
-import { button, ICONS, icon, make } from "./elements.js";
 import { ticks } from "./geometry.js";
 import { grouped } from "./numbers.js";
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") element.className = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// Create a button, with a label if its text is not enough.
+export function button(text, label, pressed, more = {}) {
+  const named = { type: "button", "aria-label": label, title: label };
+  return make("button", { ...named, ...more, onclick: pressed }, text);
+}
+
+// Create the icon of a button from one path in a box of 16 by 16.
+function icon(path) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  for (const [name, value] of Object.entries({
+    viewBox: "0 0 16 16",
+    width: 16,
+    height: 16,
+    "aria-hidden": "true",
+  })) {
+    svg.setAttribute(name, value);
+  }
+  shape.setAttribute("d", path);
+  shape.setAttribute("fill", "currentColor");
+  svg.append(shape);
+  return svg;
+}
+
+const ICONS = {
+  first: "M2 2h2.4v12H2zM14 2v12L5.5 8z",
+  back: "M11.5 2v12L3 8z",
+  play: "M4 2l10 6-10 6z",
+  pause: "M3.5 2h3.2v12H3.5zM9.3 2h3.2v12H9.3z",
+  last: "M11.6 2H14v12h-2.4zM2 2v12l8.5-6z",
+};
+
+export function clear(element, ...children) {
+  element.replaceChildren(...children);
+  return element;
+}
 
 export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000]; // updates per second
 
@@ -33,7 +82,12 @@ export function transportOf(player) {
   const step = button("Step", "Step: make one update", () => player.step());
   const last = button(icon(ICONS.last), "To the last update", () => player.go(player.story.T));
   [play.className, step.className] = ["rb-play strong", "rb-step"];
-  const speed = speedChoice(player);
+  const speeds = SPEEDS.map((s) =>
+    make("option", { value: s, selected: s === player.speed }, `${s} / s`),
+  );
+  const onchange = () => player.setSpeed(Number(speed.value));
+  const label = "Speed, updates per second";
+  const speed = make("select", { "aria-label": label, onchange }, ...speeds);
   const where = make("output", { class: "rb-where" });
   const transport = make(
     "div",
@@ -42,21 +96,6 @@ export function transportOf(player) {
     make("div", { class: "rb-buttons" }, first, back, play, step, last, where, speed),
   );
   return { transport, slider, marks, first, back, play, step, last, speed, where };
-}
-
-function speedChoice(player) {
-  const options = SPEEDS.map((s) =>
-    make("option", { value: s, selected: s === player.speed }, `${s} / s`),
-  );
-  const speed = make(
-    "select",
-    {
-      "aria-label": "Speed, updates per second",
-      onchange: () => player.setSpeed(Number(speed.value)),
-    },
-    ...options,
-  );
-  return speed;
 }
 
 export function showPlaying(play, playing) {
