@@ -1,5 +1,7 @@
 """One way in: rows and labels mean the same however they are given."""
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -100,3 +102,16 @@ def test_fewest_mistakes_takes_two_labels():
     frame = points().assign(y=np.resize(["a", "b", "c"], 40))
     with pytest.raises(ValueError, match="two labels"):
         rb.fewest_mistakes(frame, "y")
+
+
+@pytest.mark.parametrize("function", [rb.learn, rb.separability, rb.fewest_mistakes, rb.separation])
+def test_lazy_frames_are_refused(function):
+    frame = points()
+    lazy = [pl.from_pandas(frame).lazy()]
+    with contextlib.suppress(ImportError):
+        import dask.dataframe as dd
+
+        lazy.append(dd.from_pandas(frame, npartitions=2))
+    for one in lazy:
+        with pytest.raises(UserError, match="rows are not in memory"):
+            function(one, "y")

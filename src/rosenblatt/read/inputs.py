@@ -42,7 +42,14 @@ class Input(NamedTuple):
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a frame of pandas or polars, or a table of Arrow."""
+    """Return whether X is a frame of pandas, polars or Arrow; refuse a lazy one."""
+    if hasattr(X, "__dask_graph__") and hasattr(X, "columns"):
+        raise UsageError(
+            "X is a Dask dataframe, whose rows are not in memory; give X.compute(), or a sample of "
+            "its rows, or use rosenblatt.dask."
+        )
+    if type(X).__name__ == "LazyFrame":
+        raise UsageError("X is a lazy frame, whose rows are not in memory; give X.collect().")
     return hasattr(X, "column_names") or hasattr(X, "columns")
 
 
