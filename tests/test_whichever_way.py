@@ -27,7 +27,7 @@ from rosenblatt.read import Layout, Source, columnar, csv, types
 from rosenblatt.read import lines as line_formats
 from rosenblatt.read.convert import convert_file
 from rosenblatt.read.data import FileTable, plan_file, read_data, read_in_passes
-from rosenblatt.read.plan import ColumnOptions, plan_table
+from rosenblatt.read.plan import ColumnOptions, make_plan
 
 many_tables = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -336,7 +336,7 @@ def test_mean_and_spread_do_not_depend_on_where_batches_end(numbers, ends):
 
 def test_a_column_of_words_for_what_is_missing_holds_nothing():
     table = pa.table({"a": ["NA", "", None], "x": [1, 2, 3], "y": [0, 1, 1]})
-    made = plan_table(table, ColumnOptions(target="y"), "t")
+    made = make_plan(types.Rows.of(table), ColumnOptions(target="y"), "t")
     assert [column.name for column in made.encoding.columns] == ["x"]
     (note,) = made.notes
     assert 'column "a" left out' in note

@@ -18,7 +18,8 @@ from rosenblatt.read.columns import (
 )
 from rosenblatt.read.data import read_data, read_with_plan
 from rosenblatt.read.encoding import Encoding, TargetColumn
-from rosenblatt.read.plan import ColumnOptions, plan_table
+from rosenblatt.read.plan import ColumnOptions, make_plan
+from rosenblatt.read.types import Rows
 
 
 @pytest.fixture
@@ -303,7 +304,7 @@ def test_wide_text_is_sparse_and_narrow_text_is_not():
 def test_a_plan_of_an_arrow_table_with_dictionaries():
     table = pa.table({"c": ["u", "v", "u"], "y": [True, False, True]})
     coded = table.set_column(0, "c", table["c"].dictionary_encode())
-    made, plain = (plan_table(t, ColumnOptions(target="y"), "t") for t in (coded, table))
+    made, plain = (make_plan(Rows.of(t), ColumnOptions(target="y"), "t") for t in (coded, table))
     assert made == plain
 
 

@@ -24,7 +24,6 @@ from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of, read_in_background
 
 KEY = b"rosenblatt converted from"  # marks the files that are ours
-DIGEST = b"rosenblatt converted from sha256"
 SUFFIX = ".rosenblatt.parquet"
 ROWS = 1 << 17  # rows per row group
 TEXT = ("CSV", "JSON lines", "LIBSVM")  # formats that are slow to parse in every pass
@@ -41,8 +40,7 @@ def find_converted(source: Source, layout: Layout) -> FileTable | None:
     A digest of all bytes decides, because times can be set back; the layout must be the same, too.
     """
     path = converted_path(source)
-    ours = _metadata(path)
-    if ours.get(KEY) != _fingerprint(source, layout) or ours.get(DIGEST) != _digest(source):
+    if (ours := _metadata(path).get(KEY)) is None or ours != _fingerprint(source, layout):
         return None
     stored = Source.find(str(path))
     return FileTable(source, layout, read_schema(stored, Layout(".parquet")), stored)
@@ -58,7 +56,7 @@ def convert_file(table: FileTable) -> FileTable:
             f"cannot write {path}: a file that rosenblatt did not write has that name."
         )
     before = _file_state(source)
-    marks = {KEY: _fingerprint(source, table.layout), DIGEST: _digest(source)}
+    marks = {KEY: _fingerprint(source, table.layout)}
     schema = _parquet_schema(table).with_metadata(marks)
     repeated = [field.name for field in schema if field.type == "string"]  # floats rarely repeat
     try:
@@ -74,16 +72,11 @@ def convert_file(table: FileTable) -> FileTable:
 
 
 def _fingerprint(source: Source, layout: Layout) -> bytes:
-    """Return the size of a text file and its layout."""
+    """Return the checksum of a text file and its layout."""
     types = {name: str(kind) for name, kind in sorted(layout.types.items())}
-    return json.dumps(
-        [os.path.getsize(source.path), repr(replace(layout, types={})), types]
-    ).encode()
-
-
-def _digest(source: Source) -> bytes:
     with open(source.path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest().encode()
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    return json.dumps([checksum, repr(replace(layout, types={})), types]).encode()
 
 
 def _file_state(source: Source) -> tuple[int, ...]:
@@ -129,7 +122,6 @@ def _convert_cells(cells: Any, field: Any) -> Any:
 
 
 def _group_rows(tables: Iterator[Any]) -> Iterator[Any]:
-    """Combine tables to about the size of a row group."""
     waiting: list[Any] = []
     for table in tables:
         waiting.append(table)

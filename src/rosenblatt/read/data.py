@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,7 +27,6 @@ from rosenblatt.read.plan import (
     make_plan,
     options_from_plan,
     plan_encoding,
-    plan_table,
 )
 from rosenblatt.read.source import (
     MOST_COLUMNS,
@@ -275,7 +275,7 @@ class Data:
     rows: Any  # row of the table, from 0, of each example; None in passes
     plan: Plan
     table: Any  # Arrow table in memory (None: given as arrays), or FileTable
-    header: bool | None = None  # whether there is a header; None if rows are not lines
+    first_line: Callable[[], int | None] = lambda: None  # of the rows; None if they are not lines
     numbering: RowNames = FROM_ONE  # how rows are named
 
     @classmethod
@@ -350,7 +350,8 @@ class Data:
 
     def line(self, n: int) -> int | None:
         """Return the line of example n in the file, counted from 1."""
-        return None if self.header is None else int(self.rows[n]) + 1 + self.header
+        first = self.first_line()
+        return None if first is None else int(self.rows[n]) + first
 
 
 def read_data(
@@ -360,7 +361,7 @@ def read_data(
     with locate_errors(source, layout):
         options = _default_target(source, layout, options)
         table = read_whole(source, with_types(source, layout, options))
-        made = plan_table(table, options, source.name)
+        made = make_plan(Rows.of(table), options, source.name)
         return _read_by_plan(
             made, lambda made: _read_in_memory(source, layout, table, made), adjust
         )
@@ -396,7 +397,7 @@ def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True
 def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
     """Create data from an Arrow table."""
     table = normalize_types(table)
-    made = plan_table(table, options, name)
+    made = make_plan(Rows.of(table), options, name)
     return _read_by_plan(
         made, lambda made: Data(name, *encode_rows(made, table, name), made, table)
     )
@@ -501,12 +502,16 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> D
     examples, rows = encode_rows(made, table, source.name)
     if len(rows) == 0:
         raise _no_row_left_error(source)
-    header, kind = None, format_of(source, layout)
-    if kind in ("CSV", "LIBSVM", "JSON lines"):
-        first = kind == "CSV" and csv.find_dialect(source, layout).header
-        if source.count_lines() == table.num_rows + first:  # each line is a row
-            header = first
-    return Data(source.name, examples, rows, made, table, header)
+
+    @functools.cache
+    def first_line() -> int | None:
+        kind = format_of(source, layout)
+        if kind not in ("CSV", "LIBSVM", "JSON lines"):
+            return None
+        header = kind == "CSV" and csv.find_dialect(source, layout).header
+        return 1 + header if source.count_lines() == table.num_rows + header else None
+
+    return Data(source.name, examples, rows, made, table, first_line)
 
 
 def _no_row_left_error(source: Source) -> DataError:

@@ -89,13 +89,11 @@ def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
     )
 
 
-def plan_table(table: Any, options: ColumnOptions, name: str) -> Plan:
-    """Decide what each column of an Arrow table is; `name` is its name in messages."""
-    return make_plan(Rows.of(table), options, name)
-
-
 def make_plan(rows: Rows, options: ColumnOptions, name: str) -> Plan:
-    """Decide what each column is, in one pass over all rows and a second for words."""
+    """Decide what each column is, in one pass over all rows and a second for words.
+
+    `name` is the name of the rows in messages.
+    """
     surveys = survey_columns(rows, options, name)
     column, guessed = _find_target(rows.names, surveys, options, name)
     requested = requested_kinds(rows.names, options).get(column) == "category"
