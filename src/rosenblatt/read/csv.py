@@ -8,7 +8,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
     MOST_COLUMNS,
+    HasHead,
     Layout,
     Source,
     WholeLines,
@@ -41,9 +42,6 @@ from rosenblatt.read.types import (
     read_numbers,
 )
 from rosenblatt.text import plural
-
-if TYPE_CHECKING:
-    from rosenblatt.read.stream import LineStream
 
 BLOCK = 4 << 20  # bytes of text per record batch
 LINES = 64  # per block at least, because each block costs time per column
@@ -74,7 +72,7 @@ class Dialect:
         return self.above + 1 if self.header else 0
 
 
-def find_dialect(source: Source | LineStream, layout: Layout) -> Dialect:
+def find_dialect(source: HasHead, layout: Layout) -> Dialect:
     """Detect how a file is written, from the layout and its first megabyte."""
     head = source.head()
     request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)

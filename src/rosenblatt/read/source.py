@@ -21,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,9 +30,6 @@ import rosenblatt.engine as engine
 from rosenblatt.errors import DataError, UsageError, error_line, make_open_error
 from rosenblatt.messages import Parameter
 from rosenblatt.text import join_words
-
-if TYPE_CHECKING:
-    from rosenblatt.read.stream import LineStream
 
 HEAD = 1 << 20  # bytes that are read to detect a format
 FIRST = 1000  # bytes in which a null byte shows that a file is not text
@@ -290,7 +287,22 @@ MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_U
 ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
-def format_of(source: Source | LineStream, layout: Layout = Layout()) -> str:
+class HasHead(Protocol):
+    """A file or a stream, of which at least the beginning can be read."""
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+
+    @property
+    def suffix(self) -> str:
+        """Suffix that indicates the format."""
+
+    def head(self) -> bytes:
+        """Return the first bytes, whole lines if there are any."""
+
+
+def format_of(source: HasHead, layout: Layout = Layout()) -> str:
     """Return the format: as requested, or by first bytes, name or first line."""
     if layout.format is not None:
         suffix = "." + layout.format.lower().lstrip(".")
