@@ -42,7 +42,7 @@ def parquet(n: int) -> Iterator[Path]:
 
 
 def one_pass(quick: bool) -> Iterator[Line]:
-    """A cycle of PLA in file order from w(0) = 0, and the same file read and let go.
+    """An epoch of PLA in file order from w(0) = 0, and the same file read and let go.
 
     PyArrow reads as it does by default, without buffering ahead, and a few pages at a time; what
     counts is the fastest of these, with as many threads as it likes.

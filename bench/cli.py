@@ -1,4 +1,4 @@
-"""The command line: from the first second to the first answer, and memory while predicting."""
+"""The command line: time until the first result, and memory while predicting."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cold(quick: bool) -> Iterator[Line]:
             yield figure(f"cli.{id}", times.median, times.seconds, ours=times)
 
 
-def first_answer(quick: bool) -> Iterator[Line]:
+def first_result(quick: bool) -> Iterator[Line]:
     """From the start of the process; two rows are given, and the input stays open."""
     rows = [(0.5, 1.5, "yes"), (-2.0, 0.25, "no")]
     texts = {
@@ -52,7 +52,7 @@ def first_answer(quick: bool) -> Iterator[Line]:
         seconds = {kind: [] for kind in texts}
         for _ in repeats:
             for kind, text in texts.items():
-                seconds[kind].append(_first_answer(folder, kind, text))
+                seconds[kind].append(_first_result(folder, kind, text))
     times = {kind: Times(tuple(values)) for kind, values in seconds.items()}
     slower = max(times.values(), key=lambda times: times.median)
     note = ", ".join(f"{kind} {times[kind].median:.2f} s" for kind in texts)
@@ -118,7 +118,7 @@ def _without_kernels(folder: str, *command: str) -> None:
         _process(folder, *command, NUMBA_CACHE_DIR=empty)
 
 
-def _first_answer(folder: str, kind: str, text: str) -> float:
+def _first_result(folder: str, kind: str, text: str) -> float:
     command = [PROGRAM, "stream", "--format", kind, "--target", "y", "--quiet"]
     begin = time.perf_counter()
     with subprocess.Popen(
@@ -155,7 +155,7 @@ def _peak(folder: str, *arguments: str) -> float:
 WORKS = {
     learn: ("cli.learn",),
     cold: ("cli.learn-cold",),
-    first_answer: ("cli.stream-first",),
+    first_result: ("cli.stream-first",),
     usage: ("cli.help",),
     predict: ("cli.predict",),
 }

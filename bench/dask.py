@@ -27,7 +27,7 @@ def cluster(workers: int = WORKERS) -> Iterator[Any]:
 
 
 def examples(client: Any, n: int, d: int = 30, shards: int = SHARDS) -> tuple[Any, Any]:
-    """float32 rows in the workers' memory, one answer in ten by chance."""
+    """Return float32 rows in the workers' memory, one label in ten at random."""
     da = peer("dask.array", "dask[array]")
     rng = da.random.default_rng(0)
     rows = -(-n // shards)
@@ -41,7 +41,7 @@ def examples(client: Any, n: int, d: int = 30, shards: int = SHARDS) -> tuple[An
 
 
 def a_round(quick: bool) -> Iterator[Line]:
-    """The same cycles from the same w, by Dask and by two threads of one process."""
+    """The same epochs from the same w, by Dask and by two threads of one process."""
     from rosenblatt.dask.mixing import run_epoch
 
     n = 100_000 if quick else 2_000_000
@@ -60,7 +60,7 @@ def a_round(quick: bool) -> Iterator[Line]:
     pairs = zip(times["round"].seconds, times["kernel"].seconds, strict=True)
     over = tuple(1000 * (a - b) for a, b in pairs)
     note = (
-        f"the same corrections in every shard; a round {1000 * times['round'].median:.0f} ms, "
+        f"the same updates in every partition; a round {1000 * times['round'].median:.0f} ms, "
         f"the kernel in two threads {1000 * times['kernel'].median:.0f} ms"
     )
     yield figure("dask.round-2000000x30", float(np.median(over)), over, note, **times)

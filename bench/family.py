@@ -1,4 +1,4 @@
-"""More than two labels: cycles against scikit-learn's, the mean of w, and the verdict."""
+"""More than two labels: epochs against scikit-learn's, the mean of w, and the verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.linear_model import Perceptron as Peer
 import rosenblatt as rb
 from bench.line import Line
 from bench.measure import Times, at_most, faster, figure
-from bench.pla import CYCLES, ROUNDS, SAME_CYCLES, interleaved, side_by_side
+from bench.pla import EPOCHS, ROUNDS, SAME_EPOCHS, interleaved, side_by_side
 from rosenblatt.examples import JointExamples, KeslerRows
 
 HELD_OUT = 10_000
@@ -45,25 +45,25 @@ def dense(quick: bool) -> Iterator[Line]:
     n = 5_000 if quick else 50_000
     X, y = digits(n + HELD_OUT)
     X, new, y, answers = X[:n], X[n:], y[:n], y[n:]
-    ours, theirs = rb.Perceptron(max_iter=CYCLES), Peer(**SAME_CYCLES)
+    ours, theirs = rb.Perceptron(max_iter=EPOCHS), Peer(**SAME_EPOCHS)
     times = side_by_side(ours, theirs, X, y)
-    note = f"{ours.n_updates_:,} corrections in {CYCLES} cycles"
+    note = f"{ours.n_updates_:,} updates in {EPOCHS} epochs"
     yield faster("family.dense-50000x784", times["peer"], times["ours"], note)
     right = ours.score(new, answers), theirs.score(new, answers)
-    note = f"{right[0]:.3f} of {HELD_OUT:,} rows not learnt from, scikit-learn {right[1]:.3f}"
+    note = f"{right[0]:.3f} of {HELD_OUT:,} held-out rows, scikit-learn {right[1]:.3f}"
     yield figure("family.accuracy", 100 * (right[0] - right[1]), note=note)
-    mean = rb.Perceptron(max_iter=CYCLES, average=True)
+    mean = rb.Perceptron(max_iter=EPOCHS, average=True)
     works = {"mean": lambda: mean.fit(X, y), "last": lambda: ours.fit(X, y)}
     times = interleaved(works, ROUNDS)
-    note = f"the mean is right on {mean.score(new, answers):.3f} of the rows not learnt from"
+    note = f"the mean is right on {mean.score(new, answers):.3f} of the held-out rows"
     yield at_most("family.average", times["mean"], times["last"], note)
 
 
 def sparse(quick: bool) -> Iterator[Line]:
     X, y = texts(2_000 if quick else 20_000)
-    ours, theirs = rb.Perceptron(max_iter=CYCLES), Peer(**SAME_CYCLES)
+    ours, theirs = rb.Perceptron(max_iter=EPOCHS), Peer(**SAME_EPOCHS)
     times = side_by_side(ours, theirs, X, y)
-    note = f"{X.nnz / X.shape[0]:.0f} entries a row; {ours.n_updates_:,} corrections"
+    note = f"{X.nnz / X.shape[0]:.0f} entries per row; {ours.n_updates_:,} updates"
     yield faster("family.csr-20000x50000", times["peer"], times["ours"], note)
 
 

@@ -50,7 +50,7 @@ def homework(folder):
 
 
 def brooks(name):
-    """A set of Brooks: rows and numbers of each, then the answer and the numbers of every row."""
+    """Read a set of Brooks: rows and columns, then the label and numbers of every row."""
 
     def read(folder):
         n, d, *rest = (folder / "brooks" / name).read_text().split()

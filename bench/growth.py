@@ -19,7 +19,7 @@ ROUNDS = 5
 
 
 def noisy(n: int, d: int) -> tuple[Any, Any]:
-    """Answers by a random plane, one in twenty flipped: every cycle has corrections to make."""
+    """Return labels of a random plane, one in twenty flipped, so that every epoch updates."""
     rng = np.random.default_rng(d)
     X = rng.standard_normal((n, d))
     return X, np.sign(X @ rng.standard_normal(d)) * np.where(rng.random(n) < 0.05, -1, 1)

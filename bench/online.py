@@ -119,7 +119,7 @@ def learnt(X: Any, y: Any) -> Any:
 def same_as_river(weights: dict[str, float], mine: Any) -> None:
     theirs = np.array([weights[name] for name in NAMES])
     cosine = mine @ theirs / np.linalg.norm(mine) / np.linalg.norm(theirs)
-    assert cosine > 0.99, "River has learnt something else"
+    assert cosine > 0.99, "River has other weights"
 
 
 def vw() -> list[str] | None:
@@ -164,7 +164,7 @@ def work(folder: Path, name: str) -> Any:
 
 
 def right(folder: Path, name: str, n: int) -> float:
-    """The share of rows predicted rightly before they were learnt."""
+    """Return the share of rows predicted correctly before training on them."""
     said = np.loadtxt(folder / f"{name}.out", skiprows=1)
     return float(np.mean((said > 0) == stream(n)[1][1:]))
 

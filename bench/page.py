@@ -17,7 +17,7 @@ from bench.line import Line, MissingError
 from bench.measure import figure, peer
 
 POINTS = 2_000
-CORRECTIONS = 100_000
+UPDATES = 100_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Without these a frame is never shorter than the screen's 16.7 ms, whatever it costs.
 FLAGS = ("--no-sandbox", "--disable-gpu-vsync", "--disable-frame-rate-limit")
@@ -57,7 +57,7 @@ FIRST_STEP = """() => new Promise((done) => {
 
 
 def frame(quick: bool) -> Iterator[Line]:
-    """Milliseconds from frame to frame while the slider goes through all corrections."""
+    """Milliseconds from frame to frame while the slider goes through all updates."""
     with _page() as page:
         page.evaluate(FRAMES, 20)
         times = page.evaluate(FRAMES, 60 if quick else 400)
@@ -67,12 +67,12 @@ def frame(quick: bool) -> Iterator[Line]:
 
 
 def first_step(quick: bool) -> Iterator[Line]:
-    """Seconds from a click to the first step drawn, the run learnt in between, from disk."""
+    """Seconds from a click to the first step drawn, training in between, from disk."""
     with _page() as page:
         rounds = [page.evaluate(FIRST_STEP) for _ in range(3 if quick else 9)]
     assert all(t == 1 for *_, t in rounds)
     whole, alone = ([round_[k] for round_ in rounds] for k in (0, 1))
-    note = f"learning 100,000 corrections included; Step alone {np.median(alone):.3f} s"
+    note = f"including 100,000 updates; Step alone {np.median(alone):.3f} s"
     yield figure("page.first-step", float(np.median(whole)), tuple(whole), note)
 
 
@@ -81,7 +81,7 @@ WORKS = {frame: ("page.frame",), first_step: ("page.first",)}
 
 @contextmanager
 def _page() -> Iterator[Any]:
-    """The page with 2,000 points that no line answers, and 100,000 corrections of PLA."""
+    """Open the page with 2,000 points that are not separable, and 100,000 updates of PLA."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         raise MissingError(f"none of {', '.join(BROWSERS)} is installed")
@@ -89,11 +89,11 @@ def _page() -> Iterator[Any]:
     with _saved() as address, playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        wish = f"order=shuffle&corrections={CORRECTIONS}"
+        wish = f"order=shuffle&max_updates={UPDATES}"
         page.goto(f"{address}#data=file&x=a&y=b&{wish}")
         page.wait_for_selector("body[data-ready]")
         made = page.evaluate("() => window.rosenblatt.player.story.T")
-        assert made == CORRECTIONS, f"{made} corrections"
+        assert made == UPDATES, f"{made} updates"
         yield page
         browser.close()
 

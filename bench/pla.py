@@ -1,4 +1,4 @@
-"""PLA: passes against BLAS, cycles against scikit-learn, memory, and the cost of importing."""
+"""PLA: passes against BLAS, epochs against scikit-learn, memory, and the cost of importing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from bench.measure import Times, at_most, faster, figure, in_new_process, interl
 from rosenblatt import engine
 from rosenblatt.examples import Examples
 
-CYCLES = 5
+EPOCHS = 5
 ROUNDS = 7
-SAME_CYCLES = {"max_iter": CYCLES, "tol": None, "shuffle": False}
+SAME_EPOCHS = {"max_iter": EPOCHS, "tol": None, "shuffle": False}
 
 
 def planted(n: int, d: int, dtype: type = np.float64) -> tuple[Any, Any, Any]:
-    """Rows with answers by a random w, each row moved away from the line by a margin."""
+    """Return rows with labels by a random w, each row moved away from the line by a margin."""
     rng = np.random.default_rng(n + d)
     w = rng.standard_normal(d)
     w /= np.linalg.norm(w)
@@ -40,28 +40,28 @@ def planted(n: int, d: int, dtype: type = np.float64) -> tuple[Any, Any, Any]:
 
 
 def noisy(X: Any, y: Any) -> Any:
-    """The same answers, one in a hundred flipped, so that every cycle has corrections to make."""
+    """Flip one label in a hundred, so that every epoch has updates to make."""
     rng = np.random.default_rng(0)
     return np.where(rng.random(len(y)) < 0.01, -y, y)
 
 
 def clean(quick: bool) -> Iterator[Line]:
-    """One cycle of weights that are right everywhere, beside one product of one thread."""
+    """One epoch of weights that are right everywhere, beside one product of one thread."""
     for n, d, dtype in ((1_000_000, 30, np.float64), (50_000, 784, np.float32)):
         X, y, w = planted(n // 10 if quick else n, d, dtype)
         examples, start = Examples.from_arrays(X, y), np.concatenate(([0.0], w))
         rows, order, N = examples.rows(), examples.kept, len(X)
         trace, ends = np.empty(N, dtype=np.uint32), np.empty(1, dtype=np.int64)
 
-        def cycle(rows=rows, order=order, start=start, trace=trace, ends=ends) -> int:
+        def epoch(rows=rows, order=order, start=start, trace=trace, ends=ends) -> int:
             engine.pla(rows, order, 0, start.copy(), trace, ends)
             return int(ends[0])
 
-        corrections = cycle()
-        assert corrections <= N // 1000, "the cycle is meant to be clean or nearly so"
+        updates = epoch()
+        assert updates <= N // 1000, "the epoch is meant to be clean or nearly so"
         with threadpool_limits(1):
-            times = interleaved({"ours": cycle, "blas": lambda X=X, w=w: X @ w}, 2 * ROUNDS)
-        note = f"{corrections} corrections in the cycle"
+            times = interleaved({"ours": epoch, "blas": lambda X=X, w=w: X @ w}, 2 * ROUNDS)
+        note = f"{updates} updates in the epoch"
         yield at_most(f"pla.clean-{n}x{d}", times["ours"], times["blas"], note)
 
 
@@ -73,12 +73,12 @@ def dense(quick: bool) -> Iterator[Line]:
 
 def sparse(quick: bool) -> Iterator[Line]:
     X, y = heavy_tailed(10_000 if quick else 100_000, 47_000)
-    same_weights(rb.Perceptron(max_iter=CYCLES, fit_intercept=False).fit(X, y),
-                 Peer(**SAME_CYCLES, fit_intercept=False).fit(X, y))  # fmt: skip
-    ours, theirs = rb.Perceptron(max_iter=CYCLES), Peer(**SAME_CYCLES)
+    same_weights(rb.Perceptron(max_iter=EPOCHS, fit_intercept=False).fit(X, y),
+                 Peer(**SAME_EPOCHS, fit_intercept=False).fit(X, y))  # fmt: skip
+    ours, theirs = rb.Perceptron(max_iter=EPOCHS), Peer(**SAME_EPOCHS)
     times = side_by_side(ours, theirs, X, y)
     note = (
-        f"{X.nnz / X.shape[0]:.0f} entries a row; without an intercept the weights are the same "
+        f"{X.nnz / X.shape[0]:.0f} entries per row; without an intercept the weights are the same "
         f"bits; with one scikit-learn shrinks its steps a hundredfold on sparse rows "
         f"({ours.score(X, y):.4f} of the rows right, scikit-learn {theirs.score(X, y):.4f})"
     )
@@ -86,12 +86,12 @@ def sparse(quick: bool) -> Iterator[Line]:
 
 
 def limits(quick: bool) -> Iterator[Line]:
-    """How near a cycle comes to what memory and processor allow: passes that learn nothing."""
+    """How near an epoch comes to what memory and processor allow: passes that learn nothing."""
     flat, streamed, read = flat_passes()
     X, y = heavy_tailed(10_000 if quick else 100_000, 47_000)
     w, columns = np.ones(X.shape[1] + 1), X.indices.view(np.uint32)
     works = {
-        "ours": one_cycle(X, y),
+        "ours": one_epoch(X, y),
         "flat": lambda: flat(X.data, columns, w),
         "stream": lambda: streamed(X.data, columns),
         "product": lambda: X @ w[1:],
@@ -101,14 +101,14 @@ def limits(quick: bool) -> Iterator[Line]:
         note = f"{1e3 * times['ours'].median:.1f} ms against {1e3 * times[limit].median:.1f} ms"
         yield at_most(f"pla.limit-csr-{limit}", times["ours"], times[limit], note)
     X, y, _ = planted(100_000 if quick else 1_000_000, 30)
-    works = {"ours": one_cycle(X, noisy(X, y)), "stream": lambda: read(X.ravel())}
+    works = {"ours": one_epoch(X, noisy(X, y)), "stream": lambda: read(X.ravel())}
     times = interleaved(works, 2 * ROUNDS)
     note = f"{1e3 * times['ours'].median:.1f} ms against {1e3 * times['stream'].median:.1f} ms"
     yield at_most("pla.limit-dense-stream", times["ours"], times["stream"], note)
 
 
-def one_cycle(X: Any, y: Any) -> Any:
-    """The first cycle of PLA alone, without what comes before and after it."""
+def one_epoch(X: Any, y: Any) -> Any:
+    """The first epoch of PLA alone, without what comes before and after it."""
     examples = Examples.from_arrays(X, y)
     rows, order, start = examples.rows(), examples.in_order, np.zeros(examples.size)
     trace, ends = np.empty(len(y), dtype=np.uint32), np.empty(1, dtype=np.int64)
@@ -152,16 +152,16 @@ def small(quick: bool) -> Iterator[Line]:
 
 
 def beside_sklearn(id: str, X: Any, y: Any, rounds: int = ROUNDS) -> Line:
-    """The same cycles in the same order: first the same weights, then the times."""
-    ours, theirs = rb.Perceptron(max_iter=CYCLES), Peer(**SAME_CYCLES)
+    """The same epochs in the same order: first the same weights, then the times."""
+    ours, theirs = rb.Perceptron(max_iter=EPOCHS), Peer(**SAME_EPOCHS)
     same_weights(ours.fit(X, y), theirs.fit(X, y))
     times = side_by_side(ours, theirs, X, y, rounds)
-    note = f"the same weights after {ours.n_updates_:,} corrections, compared bit for bit"
+    note = f"the same weights after {ours.n_updates_:,} updates, compared bit for bit"
     return faster(id, times["peer"], times["ours"], note)
 
 
 def same_weights(ours: Any, theirs: Any) -> None:
-    assert np.array_equal(ours.coef_, theirs.coef_), "the peer has learnt other weights"
+    assert np.array_equal(ours.coef_, theirs.coef_), "the peer has other weights"
     assert np.array_equal(ours.intercept_, theirs.intercept_), "the peer has another intercept"
 
 
@@ -174,9 +174,9 @@ def side_by_side(ours: Any, theirs: Any, X: Any, y: Any, rounds: int = ROUNDS) -
 def by_sgd(quick: bool) -> Iterator[Line]:
     X, y, _ = planted(10_000 if quick else 100_000, 10)
     y = noisy(X, y)
-    ours = rb.Perceptron(max_iter=CYCLES)
+    ours = rb.Perceptron(max_iter=EPOCHS)
     step = {"learning_rate": "constant", "eta0": 1.0, "penalty": None}
-    theirs = SGDClassifier(loss="perceptron", **step, **SAME_CYCLES)
+    theirs = SGDClassifier(loss="perceptron", **step, **SAME_EPOCHS)
     same_weights(ours.fit(X, y), theirs.fit(X, y))
     times = side_by_side(ours, theirs, X, y)
     note = "constant steps of 1, no penalty: the same weights, compared bit for bit"
@@ -197,8 +197,8 @@ def by_mlxtend(quick: bool) -> Iterator[Line]:
     mlxtend = peer("mlxtend.classifier", "mlxtend")
     X, y, _ = planted(500 if quick else 5_000, 10)
     y = (noisy(X, y) > 0).astype(int)
-    ours = rb.Perceptron("shuffle", max_iter=CYCLES, random_state=0)
-    theirs = mlxtend.Perceptron(eta=1.0, epochs=CYCLES, random_seed=0)
+    ours = rb.Perceptron("shuffle", max_iter=EPOCHS, random_state=0)
+    theirs = mlxtend.Perceptron(eta=1.0, epochs=EPOCHS, random_seed=0)
     times = side_by_side(ours, theirs, X, y, 3)
     right = [float(np.mean(model.predict(X) == y)) for model in (ours, theirs)]
     assert right[0] > right[1] - 0.1, f"right on {right[0]:.3f}, the peer on {right[1]:.3f}"
@@ -238,7 +238,7 @@ print(json.dumps(tracemalloc.get_traced_memory()[1]))
 def trace_memory(quick: bool) -> Iterator[Line]:
     X, y, _ = planted(10_000, 10)
     clf = rb.Perceptron(max_iter=100).fit(X, noisy(X, y))
-    note = f"{clf.n_updates_:,} corrections in {len(clf.trace_.ends)} cycles of 8 bytes each"
+    note = f"{clf.n_updates_:,} updates in {len(clf.trace_.ends)} epochs of 8 bytes each"
     yield figure("pla.trace-memory", clf.trace_.examples.nbytes / clf.n_updates_, note=note)
 
 

@@ -21,7 +21,7 @@ NOISE = 0.05
 
 
 def examples(n, d, seed=0):
-    """A random plane through normal points, with 5 % of the answers flipped."""
+    """Label normal points by a random plane, with 5 % of the labels flipped."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     w = rng.normal(size=d + 1)
@@ -70,7 +70,7 @@ def by_numpy(X, y, rows):
 
 
 def beside_loops(quick: bool) -> Iterator[Line]:
-    """The same corrections, each vector judged on its own; the pockets must be the same."""
+    """The same updates, each vector judged on its own; the pockets must be the same."""
     n, T = (20_000, 500) if quick else (50_000, 2000)
     X, y = examples(n, 50)
     clf = rb.PocketPerceptron(T, random_state=0).fit(X, y)
@@ -85,9 +85,9 @@ def beside_loops(quick: bool) -> Iterator[Line]:
         "numpy": lambda: by_numpy(X, y, few),
     }
     times = rounds(works, 11, pause=0.2)
-    note = f"the same pocket at the same corrections; {times['ours'].median:.2f} s"
+    note = f"the same pocket at the same updates; {times['ours'].median:.2f} s"
     yield faster("pocket.compiled-50000x50", times["compiled"], times["ours"], note)
-    note = f"NumPy from its first {len(few)} corrections, times {T // len(few)}; the same pocket"
+    note = f"NumPy from its first {len(few)} updates, times {T // len(few)}; the same pocket"
     yield faster("pocket.numpy-50000x50", times["numpy"].scaled(T / len(few)), times["ours"], note)
 
 
@@ -187,7 +187,7 @@ def by_fukuml(quick: bool) -> Iterator[Line]:
 
 
 def beside_fukuml(id: str, X: Any, y: Any, T: int) -> Line:
-    """Its naive cycle starts over after each correction, as order="first" does: same weights."""
+    """Its naive cycle starts over after each update, as order="first" does: same weights."""
     fukuml = peer("FukuML.PocketPLA", "FukuML")
 
     def loaded(loop_mode: str) -> Any:
@@ -211,7 +211,7 @@ def beside_fukuml(id: str, X: Any, y: Any, T: int) -> Line:
         works = {"ours": lambda: random.fit(X, y), "peer": lambda: trained(pla)}
         times = rounds(works, 1 if T > 100 else 3)
     note = (
-        "the same pocket where both start over after each correction; timed with random mistakes, "
+        "the same pocket where both start over after each update; timed with random mistakes, "
         "its reading of the file left out: "
         f"{times['peer'].median:.2f} s against {times['ours'].median:.4f} s"
     )

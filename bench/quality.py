@@ -1,4 +1,4 @@
-"""How good the answers are: sets separated, published results met, errors on unseen rows."""
+"""How good the results are: sets separated, published results met, errors on unseen rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDE, NARROW = 0.1, 1e-6
 
 
 def planted(margin: float, seed: int, tight: int = 0) -> tuple[Any, Any]:
-    """300 rows of 10, answered by a plane that none is nearer to than the margin."""
+    """300 rows of 10, labeled by a plane that none is nearer to than the margin."""
     rng = np.random.default_rng(seed)
     w = rng.standard_normal(10)
     w /= np.linalg.norm(w)
@@ -81,7 +81,7 @@ def by_decade(done: dict[str, Any], margins: Any) -> tuple[tuple[str | float, ..
 def separated(quick: bool) -> Iterator[Line | Table]:
     """The same sets for all, once where the margin is exact and once where it may be wider."""
     margins = np.geomspace(WIDE, NARROW, 20 if quick else 200)
-    note = "N = 300, d = 10; rb.Perceptron() stops after 1,000 cycles and says so"
+    note = "N = 300, d = 10; rb.Perceptron() stops after 1,000 epochs and says so"
     for make, id, title in (
         (exactly, "exact", "Separable sets separated: no plane leaves more room than the margin"),
         (planted, "planted", "Separable sets separated: some plane leaves the margin or more"),
@@ -112,7 +112,7 @@ READERS = {**fewest.READERS, "german": german, "votes": fewest.votes, "hw1_18": 
 
 
 def mistakes(quick: bool) -> Iterator[Table]:
-    """Training mistakes, standardised columns."""
+    """Training mistakes, standardized columns."""
     folder, rows = published_data(), []
     seconds = 1 if quick else 5
     for name, read in READERS.items():
@@ -130,7 +130,7 @@ def mistakes(quick: bool) -> Iterator[Table]:
         "proved lower bound", "rb.PocketPerceptron", "LinearSVC", "LogisticRegression",
     )  # fmt: skip
     note = (
-        f"Training mistakes, standardised columns; {seconds} s for the search, 5,000 corrections "
+        f"Training mistakes, standardized columns; {seconds} s for the search, 5,000 updates "
         "for the pocket. Published: ICML 2013. German credit one-hot; votes y, n, ? as 1, −1, 0."
     )
     yield Table("quality.mistakes", "Mistakes on published data", columns, tuple(rows), note)
@@ -143,7 +143,7 @@ def course(quick: bool) -> Iterator[Table]:
     X, y = np.ascontiguousarray(table[:, :-1]), table[:, -1]
     noisy = [np.loadtxt(folder / f"hw1_18_{kind}.dat") for kind in ("train", "test")]
 
-    def corrections(order: str, seed: int = 0, **start: Any) -> int:
+    def updates(order: str, seed: int = 0, **start: Any) -> int:
         clf = rb.Perceptron(order, zero="negative", random_state=seed)
         return int(clf.fit(X, y, **start).n_updates_)
 
@@ -153,17 +153,17 @@ def course(quick: bool) -> Iterator[Table]:
     ones = {"coef_init": np.ones(4), "intercept_init": 1}
     ten, hundred = (rb.experiment(n, runs, random_state=1) for n in (10, 100))
     rows: tuple[tuple[str, str, float], ...] = (
-        ("15: naive cycle, corrections", "45", corrections("cycle")),
-        ("15: starting over, corrections", "60", corrections("first")),
-        ("15: from all ones, corrections", "21", corrections("cycle", **ones)),
-        ("16: random cycle, mean corrections", "40.1 (0.26)",
-         float(np.mean([corrections("random-cycle", seed) for seed in range(runs)]))),
+        ("15: naive cycle, updates", "45", updates("cycle")),
+        ("15: starting over, updates", "60", updates("first")),
+        ("15: from all ones, updates", "21", updates("cycle", **ones)),
+        ("16: random cycle, mean updates", "40.1 (0.26)",
+         float(np.mean([updates("random-cycle", seed) for seed in range(runs)]))),
         ("18: pocket of 50, mean test error", "0.133 (0.002)", error(50, False)),
         ("19: w(50), mean test error", "0.356 (0.012)", error(50, True)),
         ("20: pocket of 100, mean test error", "0.116 (0.0015)", error(100, False)),
-        ("Learning From Data 7: N = 10, median corrections", "5", float(np.median(ten.updates))),
+        ("Learning From Data 7: N = 10, median updates", "5", float(np.median(ten.updates))),
         ("Learning From Data 8: N = 10, P[f≠g]", "0.109", float(np.mean(ten.disagreement))),
-        ("Learning From Data 9: N = 100, median corrections", "60",
+        ("Learning From Data 9: N = 100, median updates", "60",
          float(np.median(hundred.updates))),
         ("Learning From Data 10: N = 100, P[f≠g]", "0.0134", float(np.mean(hundred.disagreement))),
     )  # fmt: skip
@@ -232,7 +232,7 @@ def unseen(quick: bool) -> Iterator[Table]:
     rows.append(("mean", "", *(float(x) for x in np.mean([row[2:] for row in rows], axis=0))))
     note = (
         f"Errors in per cent on rows held out, {folds}-fold cross-validation, the same folds and "
-        f"standardised columns for all, default parameters; FewestMistakes has {seconds:g} s a "
+        f"standardized columns for all, default parameters; FewestMistakes has {seconds:g} s a "
         "fit. The last three are scikit-learn's."
     )
     columns = ("data", "size", *ways)

@@ -26,7 +26,7 @@ def markdown(results: dict[str, dict[str, Any]]) -> str:
         "# What was promised, and what was measured",
         "Written by `make bench` from `results.json`, where the seconds of every repeat are. "
         "Figures are medians of interleaved repeats; the spread is the smallest and the largest "
-        "of the rounds. The answers of both sides are compared before their times are.",
+        "of the rounds. The results of both sides are compared before their times are.",
     ]
     for kind, parts in results.items():
         blocks += [f"# {TITLES[kind]}"] if kind in TITLES else []

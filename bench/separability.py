@@ -30,7 +30,7 @@ PATIENCE = 60.0  # seconds that HiGHS is given; beyond them its time counts as t
 
 
 def planted(n: int, d: int, flipped: int, seed: int = 0) -> tuple[Any, Any]:
-    """Rows with margin 0.02 from a random plane, and some answers turned round."""
+    """Return rows with margin 0.02 from a random plane, and flip some labels."""
     rng = np.random.default_rng(seed)
     w = rng.normal(size=d + 1)
     w /= np.linalg.norm(w)
@@ -42,7 +42,7 @@ def planted(n: int, d: int, flipped: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def highs(X: Any, y: Any) -> int:
-    """HiGHS' answer: 0 separable, 2 not, anything else no answer."""
+    """Return HiGHS' status: 0 separable, 2 not, anything else no answer."""
     ones = np.ones((X.shape[0], 1))
     if sparse.issparse(X):
         Z = sparse.diags_array(y.astype(float)) @ sparse.hstack((ones, X), format="csr")
@@ -60,7 +60,7 @@ def highs(X: Any, y: Any) -> int:
 
 
 def proved(X: Any, y: Any, **how: Any) -> rb.Separability:
-    """Our answer, its proof checked."""
+    """Return our verdict, its proof checked."""
     s = rb.separability(X, y, **how)
     s.proof.check(X, y)
     return s
@@ -78,7 +78,11 @@ def beside_highs(id: str, X: Any, y: Any, **how: Any) -> Line:
         times = rounds(works, 7 if slow < 2 else 3)
     else:  # once is enough: the spread is ours alone
         times = rounds({"ours": works["ours"]}, 3) | {"peer": Times((slow,) * 3)}
-    theirs = f"HiGHS {said}" if said else f"HiGHS gave no answer in {slow:.0f} s, which count"
+    theirs = (
+        f"HiGHS {said}"
+        if said
+        else f"HiGHS did not finish in {slow:.0f} s, which count as its time"
+    )
     note = f"ours {ours.verdict}, {theirs}; {times['ours'].median:.3f} s"
     return faster(id, times["peer"], times["ours"], note)
 

@@ -107,7 +107,7 @@ def one_program(X: Any, y: Any, family: str) -> int:
 
 
 def quasi(n: int, d: int) -> tuple[Any, Any]:
-    """Overlapping rows but for a dummy that is 1 only where the answer is yes."""
+    """Return overlapping rows, and a dummy that is 1 only where the label is yes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     y = (X @ rng.normal(size=d) + 3 * rng.normal(size=n) > 0).astype(int)
