@@ -9,23 +9,13 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from rosenblatt.accuracy import Accuracy, stratified_folds, stratified_split
+from rosenblatt.accuracy import Accuracy, stratified_split
 from rosenblatt.examples import JointExamples
 from rosenblatt.hypothesis import Hypothesis
 
 answers = st.lists(st.sampled_from([-1, 1]), min_size=8, max_size=80).filter(
     lambda y: min(y.count(-1), y.count(1)) >= 3
 )
-
-
-@given(answers, st.integers(2, 3), st.integers(0, 9))
-def test_folds_hold_every_row_once_and_answers_evenly(y, count, seed):
-    y = np.array(y, dtype=np.int8)
-    parts = stratified_folds(y, count, np.random.default_rng(seed))
-    assert sorted(np.concatenate(parts).tolist()) == list(range(len(y)))
-    for sign in (-1, 1):
-        sizes = [int((y[part] == sign).sum()) for part in parts]
-        assert max(sizes) - min(sizes) <= 1
 
 
 @given(answers, st.floats(0.05, 0.9), st.integers(0, 9))

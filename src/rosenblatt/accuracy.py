@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -245,20 +246,6 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
     return float(roc_auc_score(positive, s))
 
 
-def stratified_folds(y: NDArray[Any], count: int, rng: np.random.Generator) -> list[Rows]:
-    """Split rows into folds with the labels spread as evenly as possible.
-
-    Examples
-    --------
-    >>> y = np.array([1, 1, 1, 1, -1, -1], dtype=np.int8)
-    >>> [sorted(y[fold].tolist()) for fold in stratified_folds(y, 2, np.random.default_rng(0))]
-    [[-1, 1, 1], [-1, 1, 1]]
-    """
-    by_label = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
-    ordered = np.concatenate(by_label)
-    return [np.sort(ordered[k::count]) for k in range(count)]
-
-
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
     """Split rows into training and test rows, with a share of each label.
 
@@ -400,16 +387,22 @@ def evaluate(
     if not data.blocks.in_memory:
         return IN_PASSES
     size, y = data.examples.numbers.size, data.examples.y
-    rng = np.random.default_rng(options.seed)
     if deadline.over_for(size):
         return NO_TIME
     if options.cv is not None:
-        folds = stratified_folds(y, options.cv, rng)
-        kind, splits = "folds", [(np.setdiff1d(np.arange(len(y)), fold), fold) for fold in folds]
+        with clock.loading():
+            from sklearn.model_selection import StratifiedKFold
+        folds = StratifiedKFold(options.cv, shuffle=True, random_state=options.seed)
+        with warnings.catch_warnings():  # of labels with fewer rows than folds
+            warnings.simplefilter("ignore", UserWarning)
+            kind, splits = "folds", list(folds.split(y, y))
     elif len(y) < MIN_ROWS:
         return f"{plural(len(y), 'row')} are too few for a held-out test (at least {MIN_ROWS})"
     else:
-        kind, splits = "held out", [stratified_split(y, options.share, rng)]
+        kind, splits = (
+            "held out",
+            [stratified_split(y, options.share, np.random.default_rng(options.seed))],
+        )
         if _count_second_label(data.examples) < 2 or len(np.unique(y[splits[0][0]])) < 2:
             return "a held-out test would leave only one label to train on"
     accuracies, cut_short = [], 0

@@ -27,7 +27,8 @@ def hypothesis_of(clf: Any) -> Hypothesis:
     clf = final(clf)
     if not hasattr(clf, "coef_"):
         name = type(clf).__name__
-        if is_ours(clf) or _is_linear(clf):
+        bases = [kind.__name__ for kind in type(clf).__mro__]
+        if is_ours(clf) or "LinearClassifierMixin" in bases:
             raise ValueError(f"this {name} is not fitted yet; call fit first.")
         raise TypeError(
             f"{name} is not a linear classifier; give an estimator of rosenblatt, another one "
@@ -76,7 +77,8 @@ def trace_of(clf: Any, X: Any, y: Any) -> Trace:
             f"{type(clf).__name__} records no updates; fit a Perceptron or a PocketPerceptron."
         )
     origin = trace.known_origin()
-    if not _same(origin.examples, given, exactly):
+    same_labels = np.array_equal(origin.examples.y, given.y)
+    if not (same_labels and origin.examples.has_rows_of(given, 0.0 if exactly else CLOSE)):
         raise ValueError(
             "these X and y are not the training data of this estimator; give those of its last fit."
         )
@@ -115,14 +117,3 @@ def _reason(clf: Any) -> Any:
     if clf.max_updates is not None and len(clf.trace_) >= clf.max_updates:
         return "max_updates"
     return "max_iter" if clf.n_iter_ >= clf.max_iter else "end of stream"
-
-
-def _same(one: Examples, other: Examples, exactly: bool) -> bool:
-    """Check whether examples are the same, up to rounding unless `exactly`."""
-    same_labels = np.array_equal(one.y, other.y)
-    return same_labels and one.has_rows_of(other, 0.0 if exactly else CLOSE)
-
-
-def _is_linear(clf: Any) -> bool:
-    """Check whether an unfitted classifier is linear."""
-    return any(kind.__name__ == "LinearClassifierMixin" for kind in type(clf).__mro__)

@@ -155,34 +155,13 @@ def _flat(column: Any) -> Any:
     return pa.array(texts, pa.string())
 
 
-class ParquetTables:
-    """Writes Parquet with PyArrow; a row group holds several batches."""
+def _open_parquet(file: IO[bytes], schema: Any) -> Any:
+    import pyarrow.parquet as pq
 
-    def __init__(self, file: IO[bytes], schema: Any) -> None:
-        import pyarrow.parquet as pq
-
-        self.schema = schema
-        self.waiting: list[Any] = []
-        self.writer = pq.ParquetWriter(file, schema)
-
-    def write(self, table: Any) -> None:
-        """Keep the rows of a table until there are enough for a row group."""
-        self.waiting.append(table)
-        if sum(t.num_rows for t in self.waiting) >= 1 << 16:
-            self._flush()
-
-    def close(self) -> None:
-        """Write the remaining rows."""
-        self._flush()
-        self.writer.close()
-
-    def _flush(self) -> None:
-        if self.waiting:
-            self.writer.write_table(pa.concat_tables(self.waiting))
-            self.waiting = []
+    return pq.ParquetWriter(file, schema)
 
 
-WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": ParquetTables, "jsonl": JsonTables}
+WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": _open_parquet, "jsonl": JsonTables}
 
 
 class Reasons:
@@ -206,9 +185,13 @@ class Reasons:
     def of(self, X: Any) -> list[str]:
         """Return the reasons of each encoded row as text."""
         h, n = self.hypothesis, X.shape[0]
-        pairs, over = (
-            self._pairs(h, X) if isinstance(h, JointHypothesis) else ([None] * n, [""] * n)
-        )
+        pairs: list[Any]
+        pairs, over = [None] * n, [""] * n
+        if isinstance(h, JointHypothesis):  # predicted and second-best label, in codes and words
+            answers = h.predict_codes(X)
+            rivals = h.lead(h.scores(X), answers)[1]
+            pairs = list(zip(answers, rivals, strict=True))
+            over = [f"over {self.labels[r]}: " for r in rivals]
         if not isinstance(X, np.ndarray):
             reasons = [self._sparse(X[[row]], self._weights(pairs[row])) for row in range(n)]
         else:
@@ -218,13 +201,6 @@ class Reasons:
             strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :REASONS]
             reasons = [self._join(*row) for row in zip(X, pushes, strongest, strict=True)]
         return [first + text for first, text in zip(over, reasons, strict=True)]
-
-    def _pairs(self, h: JointHypothesis, X: Any) -> tuple[list[Any], list[str]]:
-        """Return predicted and second-best label of each row, as codes and in words."""
-        answers = h.predict_codes(X)
-        rivals = h.lead(h.scores(X), answers)[1]
-        over = [f"over {self.labels[r]}: " for r in rivals]
-        return list(zip(answers, rivals, strict=True)), over
 
     def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
         """Return the weights that decided a row."""

@@ -24,10 +24,10 @@ from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
 from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.scaling import Strength, strengths, thresholds_of
+from rosenblatt.scaling import strengths, thresholds_of
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style
-from rosenblatt.show.scene import DRAWABLE, Scene, clearances, scene_of
+from rosenblatt.show.scene import DRAWABLE, clearances, scene_of
 from rosenblatt.show.story import Story, excerpt
 from rosenblatt.text import (
     PROVES,
@@ -185,11 +185,19 @@ def _page(found: Findings) -> Report:
     labels = examples.label_names
     proof = None if found.verdict is None else found.verdict.proof
     story, cuts = _played(found)
-    scene, undrawn = _drawn(examples, h)
+    squeeze = None if story is None or any(story["start"]) else story["squeeze"]
+    made = 0 if found.story is None else len(found.story.run.trace)
+    known = made and squeeze is not None and squeeze["bound"] is not None
+    try:
+        scene, undrawn = scene_of(examples, h), ""
+    except ValueError as why:
+        scene, undrawn = None, str(why)
     wrong, wide = h.mistakes(examples), len(labels) if many else 1
     ranked = strengths(h, examples, labels)
-    strongest = _strongest(ranked)
-    features = list(strongest)[:SOME_FEATURES]
+    strongest: dict[str, float] = {}  # over all labels
+    for s in (s for each in ranked for s in each):
+        strongest[s.feature] = max(strongest.get(s.feature, 0.0), abs(s.strength))
+    features = sorted(strongest, key=lambda name: -strongest[name])[:SOME_FEATURES]
     page = _template().render(
         found=found,
         labels=labels,
@@ -204,7 +212,8 @@ def _page(found: Findings) -> Report:
         confused=describe_confusion(found.accuracy.confusion, labels) if found.accuracy else "",
         story=story,
         cuts=cuts,
-        **_squeezed(found, story),
+        made=made,
+        most=floor_bound(squeeze["bound"]) if squeeze and known else None,
         scene=scene,
         undrawn=undrawn,
         marks=[f"{mark} {label}" for mark, label in zip(MARKS, labels, strict=False)],
@@ -222,30 +231,6 @@ def _page(found: Findings) -> Report:
     return Report(sanitize(page, "\n\t"))
 
 
-def _squeezed(found: Findings, story: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the number of updates and, if known, its upper bound."""
-    made = 0 if found.story is None else len(found.story.run.trace)
-    squeeze = None if story is None or any(story["start"]) else story["squeeze"]
-    known = made and squeeze is not None and squeeze["bound"] is not None
-    return {"made": made, "most": floor_bound(squeeze["bound"]) if squeeze and known else None}
-
-
-def _drawn(examples: Examples, h: Hypothesis) -> tuple[Scene | None, str]:
-    """Return the picture of the examples, or the reason why there is none."""
-    try:
-        return scene_of(examples, h), ""
-    except ValueError as why:
-        return None, str(why)
-
-
-def _strongest(ranked: Sequence[Sequence[Strength]]) -> dict[str, float]:
-    """Return the largest strength of each feature over all labels, strongest feature first."""
-    best: dict[str, float] = {}
-    for s in (s for each in ranked for s in each):
-        best[s.feature] = max(best.get(s.feature, 0.0), abs(s.strength))
-    return dict(sorted(best.items(), key=lambda pair: -pair[1]))
-
-
 def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
     """Return the training for the player and notes on it, or None if it cannot be drawn."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
@@ -254,7 +239,9 @@ def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
         story, cuts = excerpt(found.story, names=found.names)
     except ValueError:  # labels that are too many, or in no plane
         return None, []
-    return story, [*_changed(found.story, found.examples), *cuts, *_projected(found.story)]
+    if not found.story.examples.has_rows_of(found.examples):
+        cuts.insert(0, "Columns are shown scaled, as they were during training.")
+    return story, [*cuts, *_projected(found.story)]
 
 
 @functools.cache
@@ -265,12 +252,6 @@ def _template() -> jinja2.Template:
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.filters |= {"grouped": "{:,}".format, "plural": plural}
     return environment.from_string(files(__package__).joinpath("report.html.j2").read_text("utf-8"))
-
-
-def _changed(story: Story, examples: Examples) -> Iterator[str]:
-    """Yield a note if the training used scaled values."""
-    if not story.examples.has_rows_of(examples):
-        yield "Columns are shown scaled, as they were during training."
 
 
 def _projected(story: Story) -> Iterator[str]:

@@ -157,7 +157,7 @@ class Story:
             "ends": packed(trace.ends, COUNTS),
             "weights": packed(blocks[:, 0 if x0 else 1 :], FLOATS) if few else None,
             "lines": None if lines is None else packed(lines, FLOATS),
-            "table": packed(_dense(examples.X), FLOATS) if has_table else None,
+            "table": packed(to_dense(examples.X), FLOATS) if has_table else None,
             "mistakes": packed(judge.counts(self.weights[::every]), COUNTS),
             "every": every,
             "pocket": pocket and [[t, float(mistakes)] for t, mistakes in pocket],
@@ -307,10 +307,6 @@ def _find_common_point(part: dict[str, Any], points: Floats, labels: NDArray[Any
     rows, shares = np.array(part["rows"], dtype=np.intp), np.array(part["shares"])
     yes = labels[rows] > 0
     return (shares[yes] @ points[rows[yes]]).tolist() if yes.any() and not yes.all() else None
-
-
-def _dense(X: Any) -> Floats:
-    return np.asarray(to_dense(X), dtype=np.float64)
 
 
 @dataclass(frozen=True)
