@@ -449,10 +449,16 @@ class LimitingModel:
 
 
 def _independent_columns(X: Array) -> list[int]:
-    """Return columns that span all columns; what is identified is in every such set."""
-    length = np.linalg.norm(X, axis=0)
-    _, R, order = linalg.qr(X / np.where(length > 0, length, 1.0), mode="raw", pivoting=True)
-    return sorted(order[: int(np.sum(np.abs(np.diag(R)) > 1e-10))].tolist())
+    """Return the first columns that span all; what is identified is in every such set."""
+    kept: list[int] = []
+    Q = np.empty((len(X), 0))
+    for j, column in enumerate(X.T):
+        left = column - Q @ (Q.T @ column)
+        left = left - Q @ (Q.T @ left)
+        length = np.linalg.norm(left)
+        if length > 1e-10 * np.linalg.norm(column):
+            kept, Q = [*kept, j], np.column_stack((Q, left / length))
+    return kept
 
 
 def _independent(information: Array) -> Array | None:
