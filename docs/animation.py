@@ -1,4 +1,4 @@
-"""The animation of the README: `python docs/animation.py` writes docs/images/pla.gif.
+"""Draw the animation of the README: `python docs/animation.py` writes docs/images/pla.gif.
 
 `make screenshots` runs this too.
 """
@@ -19,7 +19,7 @@ PLACE = Path(__file__).parent / "images" / "pla.gif"
 
 
 def main() -> None:
-    """PLA on forty points, one frame per update."""
+    """Draw PLA on forty points, one frame per update."""
     rng = np.random.default_rng(14)
     X = rng.uniform(-1, 1, (60, 2))
     score = X @ [1.0, 1.4] - 0.25

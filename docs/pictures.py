@@ -1,4 +1,4 @@
-"""The pictures of the manual, drawn by the library itself: `python docs/pictures.py`.
+"""Draw the pictures of the manual with the library itself: `python docs/pictures.py`.
 
 `make docs` runs this first. Pictures of the page come from `make screenshots`.
 """
@@ -23,13 +23,13 @@ INK, BLUE, ORANGE, GREY = "#222222", "#1b6ca8", "#c05a00", "#8a8a8a"
 
 
 def separable() -> tuple[Any, Any]:
-    """The points of the lecture pages: thirty, on both sides of 2a + 3b = 0.4."""
+    """Return the thirty points of the lecture pages, on both sides of 2a + 3b = 0.4."""
     X = np.random.default_rng(7).uniform(-1, 1, (30, 2))
     return X, np.where(X @ [2, 3] > 0.4, 1, -1)
 
 
 def noisy() -> tuple[Any, Any]:
-    """The points of the pocket's page: two hundred, about one answer in ten turned around."""
+    """Return the 200 points of the page on the pocket, about one label in ten flipped."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 2))
     y = np.where(X @ [1, -2] + 0.5 > 0, 1, -1)
@@ -59,14 +59,14 @@ def pocket() -> Any:
 
 
 def proof() -> Any:
-    """Signed examples without x0, so that they lie in the plane, and their convex hulls."""
+    """Draw signed examples without x0, so that they lie in the plane, and their hulls."""
     figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
     sets = {
         "separable: the nearest point of the hull is w": (
             [[2.0, 0.6], [1.2, 2.0], [-1.4, 1.0], [-2.2, -1.8]],
             [1, 1, 1, -1],
         ),
-        "inseparable: the hull holds the origin": (
+        "inseparable: the hull contains the origin": (
             [[2.0, 0.4], [-0.4, 1.8], [1.6, 1.8], [1.3, 0.2]],
             [1, 1, -1, -1],
         ),
@@ -108,7 +108,7 @@ def draw_hull(ax: Any, X: Any, y: Any) -> None:
 
 
 def fewest() -> Any:
-    """The best line and the proved bound of noisy examples, until they meet."""
+    """Draw the best line and the proved bound of noisy examples until they meet."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 7))
     y = np.where(X.sum(axis=1) > -0.3, 1, -1)
@@ -124,7 +124,7 @@ def drift() -> None:
 
 
 def run() -> None:
-    """A page of its own: the run of the lecture pages, to be played."""
+    """Save the run of the lecture pages as a report that plays it."""
     X, y = separable()
     rb.report(rb.Perceptron().fit(X, y), X, y).save(HERE / "images" / "run.html")
 

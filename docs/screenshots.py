@@ -1,6 +1,6 @@
-"""Pictures of the page for README and manual, into docs/images: `make screenshots`.
+"""Take the pictures of the page for README and manual: `make screenshots`.
 
-They are made by the page itself in a browser, from links that say everything about the state.
+A browser opens the page at links that contain the whole state.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rosenblatt.show.page.assets import page_html
 
 IMAGES = Path(__file__).parent / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-COLOURS = 128  # enough for flat pictures, and a third of the bytes
+COLORS = 128  # enough for flat pictures, and a third of the bytes
 
-# name: width, height, colour scheme, and the state behind the # of the address
+# name: width, height, color scheme, and the state after the # of the address
 SHOTS = {
     "page-light": (1280, 800, "light", "data=separable&t=7&proof=1"),
     "page-dark": (
@@ -57,7 +57,7 @@ def main() -> int:
 
 @contextmanager
 def saved() -> Iterator[str]:
-    """The address of the page as a file."""
+    """Write the page to a temporary file and yield its address."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         page.write_text(page_html(), "utf-8")
@@ -65,7 +65,7 @@ def saved() -> Iterator[str]:
 
 
 def take(browser: Browser, address: str, name: str) -> int:
-    """One picture, with few colours; its size in bytes."""
+    """Take one picture with few colors; return its size in bytes."""
     width, height, scheme, state = SHOTS[name]
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -79,7 +79,7 @@ def take(browser: Browser, address: str, name: str) -> int:
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     context.close()
     path = IMAGES / f"{name}.png"
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
     return path.stat().st_size
 
 

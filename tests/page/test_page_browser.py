@@ -26,7 +26,7 @@ POCKET = (
 def test_clicking_adds_examples_and_trains_at_once(opened):
     screen = opened()
     with screen.training():
-        screen.page.get_by_role("button", name="Take all examples away").click()
+        screen.page.get_by_role("button", name="Remove all examples").click()
     assert screen.points == []
     with screen.training():
         screen.click(0.5, 0.5)
@@ -202,7 +202,7 @@ def test_a_link_to_changed_or_no_examples_keeps_what_they_are_called(opened, dat
     svg = "() => window.rosenblatt.player.svg()"
     assert second.ask(svg) == first.ask(svg)
     with second.training():
-        second.page.get_by_role("button", name="Take all examples away").click()
+        second.page.get_by_role("button", name="Remove all examples").click()
     second.until("() => location.hash.includes('points=none')")
     assert opened("#" + second.page.url.partition("#")[2]).points == []
     with second.training():
@@ -431,7 +431,7 @@ def test_no_line_makes_fewer_mistakes_and_the_page_says_so(opened):
     screen.page.get_by_label("Show the proof in the picture").check()
     assert ">fewest mistakes<" in screen.exported("Picture (SVG)").decode()
     with screen.training():
-        screen.page.get_by_role("button", name="Take all examples away").click()
+        screen.page.get_by_role("button", name="Remove all examples").click()
     assert not screen.page.locator("[data-fact=fewest]").is_visible()
 
 

@@ -32,7 +32,7 @@ export function savePython(lines) {
 
 // Save a proof, Python's or the page's own, for `rosenblatt verify`; returns a message about it.
 export function saveProof({ verdict, points, targets }) {
-  if (!verdict?.proof) return "Nothing is proved yet.";
+  if (!verdict?.proof) return "There is no proof yet.";
   const { proof } = verdict;
   const { X, y } = proof.labels
     ? againstRivals({ ...proof, x0: 1 }, points, targets)
@@ -83,7 +83,7 @@ export function pythonLines({ X, targets, labels }, settings) {
   const fitted = algorithm === "online" ? onlineLines(given) : fitLines(given);
   const plain = labels[0] === "×" && labels[1] === "○";
   return [
-    '"""What the page showed, done again."""',
+    '"""Repeat the run that the page shows."""',
     "",
     ...imports,
     "",

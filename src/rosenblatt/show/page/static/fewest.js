@@ -79,7 +79,7 @@ class Sweep {
       if (mistakes < this.best.mistakes) this.best = { mistakes, p, from, to, side };
     };
     if (half === 0) look(null, null);
-    for (let i = 0; i < half; ) {
+    for (let i = 0; i < half;) {
       const q = words[2 * i] % PLACES;
       let end = i + 1;
       while (end < half && keys[end] - keys[end - 1] < SURE) end += 1;

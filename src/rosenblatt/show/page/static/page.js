@@ -31,9 +31,8 @@ import { emptyStory } from "./story.js";
 import { KEYS, pageTools, pressed, pythonWindow, TOUR, Toolbar, Tour } from "./tools.js";
 
 // A change of these makes the page train again.
-const TRAINED_ON = "points algorithm order eta zero start random_state max_updates data seed x y".split(
-  " ",
-);
+const TRAINED_ON =
+  "points algorithm order eta zero start random_state max_updates data seed x y".split(" ");
 const STALE = 6000; // milliseconds after which a note disappears
 const byId = (name) => document.getElementById(name);
 const nextTask = () => new Promise((done) => setTimeout(done));

@@ -201,7 +201,12 @@ function tieSentence(story) {
     const { sign } = MARKS[story.markOf(place)];
     return story.labels[place] === sign ? sign : `${sign} ${story.labels[place]}`;
   };
-  const sorted = ties.map((tie) => [...tie].sort((a, b) => a - b).map(nameOf).join(" and "));
+  const sorted = ties.map((tie) =>
+    [...tie]
+      .sort((a, b) => a - b)
+      .map(nameOf)
+      .join(" and "),
+  );
   const labels = [...new Set(sorted)].sort();
   const first = labels.length === 1 ? `Examples of ${labels[0]} overlap. ` : "";
   const tie = `examples of ${labels.join(", and of ")} tie.`;
@@ -304,7 +309,9 @@ export function squeezeCaption(story, t) {
   if (!s) return "";
   const angle = (Math.acos(Math.max(-1, Math.min(1, s.cosine[t]))) * 180) / Math.PI;
   const turned =
-    t === 0 || s.squared[t] === 0 ? "" : ` Angle between w and the maximum-margin w: ${say(angle, 3)}°.`;
+    t === 0 || s.squared[t] === 0
+      ? ""
+      : ` Angle between w and the maximum-margin w: ${say(angle, 3)}°.`;
   return `Bounds on ‖w(t)‖²: t²ρ² ≤ ‖w(t)‖² ≤ tR². At this t, ‖w‖² = ${say(s.squared[t])}.${turned}`;
 }
 

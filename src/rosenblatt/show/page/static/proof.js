@@ -15,29 +15,30 @@ export function checkProof(text, X, y, weights = null) {
   const proof = readProof(text);
   // Sets of examples against competing labels may share an example, so their costs do not add up.
   if (proof.labels && !Object.hasOwn(SHAPES, proof.claim) && proof.claim !== "at least 1 mistake") {
-    refuse(`of ${proof.labels} labels, "${proof.claim}" is not a claim that sets can prove.`);
+    refuse(`conflicts cannot prove "${proof.claim}" for ${proof.labels} labels.`);
   }
   const rows = proof.labels ? againstRivals(proof, X, y) : { X, y, x0: proof.x0 };
   if (proof.data !== fingerprint(rows.X, rows.y, rows.x0)) {
-    refuse("this proof is about other data: a number, a label or the order of the rows differs.");
+    refuse("this proof is for other data: a number, a label or the order of the rows differs.");
   }
-  if (proof.prices ? !weights || proof.prices !== weightsChecksum(weights) : weights) {
-    refuse("this is a proof about other sample weights.");
+  const { digest } = proof; // of the sample weights
+  if (digest ? !weights || digest !== weightsChecksum(weights) : weights) {
+    refuse("this proof is for other sample weights.");
   }
   return checkClaim(proof, rows.X, rows.y, rows.x0, weights);
 }
 
 // Check a proof {claim, weights, parts, …} whose numbers are BigInt.
-export function checkClaim(proof, X, y, x0 = 1, prices = null) {
-  const { claim, weights, parts, alike = [] } = proof;
+export function checkClaim(proof, X, y, x0 = 1, sampleWeights = null) {
+  const { claim, weights, parts, duplicates = [] } = proof;
   const Z = signed(X, y, x0);
-  const cost = costClaimed(claim, prices);
+  const cost = costClaimed(claim, sampleWeights);
   checkShape(proof, cost);
-  checkAlike(alike, X, y);
+  checkDuplicates(duplicates, X, y);
   checkNumbers(proof, Z.length);
   for (const part of parts) checkSum(part, Z);
   if (claim === "inseparable") checkSpan(parts[0], Z);
-  if (cost) checkMistakes(proof, cost, { prices, count: Z.length });
+  if (cost) checkMistakes(proof, cost, { sampleWeights, count: Z.length });
   if (weights.length) checkProducts(proof, Z);
   return claim;
 }
@@ -47,7 +48,8 @@ export function checkClaim(proof, X, y, x0 = 1, prices = null) {
 // "separable" have a block for the first label.
 export function againstRivals({ claim, labels, x0 }, X, y) {
   const known = [...new Set(y)].sort((a, b) => a - b);
-  if (known.length !== labels) refuse(`this is a proof about ${labels} labels; y has others.`);
+  if (known.length !== labels)
+    refuse(`this proof is for ${labels} labels; the data have ${known.length}.`);
   const first = claim === "separable" ? 0 : 1;
   const rows = X.flatMap((x, n) => {
     const augmented = x0 ? [x0, ...x] : x;
@@ -61,11 +63,11 @@ export function againstRivals({ claim, labels, x0 }, X, y) {
 }
 
 // Return the cost of mistakes that is claimed, [p, q] for p/q, or null if the claim is another.
-function costClaimed(claim, prices) {
-  const found = (prices ? WEIGHED : COUNTED).exec(claim);
+function costClaimed(claim, sampleWeights) {
+  const found = (sampleWeights ? WEIGHED : COUNTED).exec(claim);
   if (!found) return null;
   const [p, q] = [BigInt(found[1]), BigInt(found[2] ?? 1)];
-  if (prices) return (found[2] && q === 1n) || common(p, q) !== 1n ? null : [p, q];
+  if (sampleWeights) return (found[2] && q === 1n) || common(p, q) !== 1n ? null : [p, q];
   return claim.endsWith("s") === p > 1n ? [p, q] : null;
 }
 
@@ -74,34 +76,35 @@ function common(a, b) {
   return a;
 }
 
-function checkShape({ claim, weights, parts, tree, alike = [], prices, walk }, cost) {
-  const extra = tree || alike.length || prices;
-  if (walk) refuse("this proof rests on an enumeration of all cells, which has to be repeated to check it.");
+function checkShape({ claim, weights, parts, tree, duplicates = [], digest, enumeration }, cost) {
+  const extra = tree || duplicates.length || digest;
+  if (enumeration) refuse("this proof is an enumeration of all cells; the page cannot repeat it.");
   if (cost) {
-    if (weights.length || !parts.length) refuse(`${claim}: sets of multipliers prove that alone.`);
-    if (extra && parts.some(({ rest }) => rest)) refuse("only one set alone has a rest.");
+    if (weights.length || !parts.length) refuse(`${claim}: only conflicts can prove that.`);
+    if (extra && parts.some(({ rest }) => rest))
+      refuse("a multiplier for the remaining rows is allowed only with a single conflict.");
     return;
   }
-  if (!Object.hasOwn(SHAPES, claim)) refuse(`${claim} is not a claim that it proves.`);
+  if (!Object.hasOwn(SHAPES, claim)) refuse(`${claim}: unknown claim.`);
   const [needsWeights, wanted] = SHAPES[claim];
   if (weights.length > 0 !== needsWeights || parts.length !== wanted || extra) {
     const weighs = needsWeights ? "weights" : "no weights";
-    refuse(`a proof of ${claim} has ${weighs}, ${wanted} sets of multipliers and nothing else.`);
+    refuse(`a proof of ${claim} has ${weighs}, ${wanted} conflicts and nothing else.`);
   }
 }
 
 // Check groups of equal rows: two or more rows each, in order, and no row in two groups.
-function checkAlike(groups, X, y) {
+function checkDuplicates(groups, X, y) {
   const seen = new Set();
   for (const group of groups) {
-    if (group.length < 2) refuse("rows that are alike are two or more.");
+    if (group.length < 2) refuse("a group of duplicate rows has fewer than two rows.");
     group.forEach((n, i) => {
       if (!(n >= 0 && n < X.length) || seen.has(n) || (i && n <= group[i - 1])) {
-        refuse(`row ${n}: it is not there, or not once and in order.`);
+        refuse(`row ${n} does not exist, is repeated or is out of order.`);
       }
       seen.add(n);
       if (y[n] !== y[group[0]] || X[n].some((v, j) => v !== X[group[0]][j])) {
-        refuse(`rows ${group[0]} and ${n} are not alike.`);
+        refuse(`rows ${group[0]} and ${n} are not duplicates.`);
       }
     });
   }
@@ -109,20 +112,22 @@ function checkAlike(groups, X, y) {
 
 // Check that rows exist and have positive multipliers, and that no row is used twice; with a tree a
 // row may be in several parts.
-function checkNumbers({ parts, tree, alike = [] }, count) {
-  const others = new Set(alike.flatMap((group) => group.slice(1)));
+function checkNumbers({ parts, tree, duplicates = [] }, count) {
+  const others = new Set(duplicates.flatMap((group) => group.slice(1)));
   let seen = new Set();
   for (const { rows, multipliers, rest = 0n } of parts) {
     seen = tree ? new Set() : seen;
     for (const n of rows) {
-      if (!Number.isSafeInteger(n) || n < 0 || n >= count) refuse(`row ${n}: there is none.`);
+      if (!Number.isSafeInteger(n) || n < 0 || n >= count) refuse(`row ${n} does not exist.`);
       if (seen.has(n)) refuse(`row ${n} is used twice.`);
-      if (others.has(n)) refuse(`row ${n} is alike to one before it, which stands for it.`);
+      if (others.has(n)) refuse(`row ${n} is a duplicate of an earlier row, which represents it.`);
       seen.add(n);
     }
-    if (rows.length !== multipliers.length || rows.length === 0) refuse("a row has no multiplier.");
+    if (rows.length !== multipliers.length || rows.length === 0)
+      refuse("the numbers of rows and multipliers differ, or are 0.");
     if (multipliers.some((m) => m <= 0n)) refuse("a multiplier is not positive.");
-    if (rest < 0n || (rest && parts.length > 1)) refuse("the multiplier of the rest is not fit.");
+    if (rest < 0n || (rest && parts.length > 1))
+      refuse("the multiplier of the remaining rows is not valid.");
   }
 }
 
@@ -140,11 +145,11 @@ function checkSum({ rows, multipliers, rest = 0n }, Z) {
 }
 
 // Check that the sets prove what mistakes cost, by themselves or by the tree.
-function checkMistakes({ claim, parts, tree, alike = [] }, [p, q], { prices, count }) {
-  const { each, units } = integerCosts(prices, count);
+function checkMistakes({ claim, parts, tree, duplicates = [] }, [p, q], { sampleWeights, count }) {
+  const { each, units } = integerCosts(sampleWeights, count);
   const need = units(p, q);
   const costs = new Map();
-  for (const [first, ...others] of alike) {
+  for (const [first, ...others] of duplicates) {
     costs.set(
       first,
       [first, ...others].reduce((sum, n) => sum + each(n), 0n),
@@ -155,24 +160,24 @@ function checkMistakes({ claim, parts, tree, alike = [] }, [p, q], { prices, cou
   const sets = parts.map(({ rows }) => rows);
   if (tree) {
     const fault = treeFault(tree, sets, costOf, need);
-    if (fault) refuse(`the tree does not hold: ${fault}.`);
+    if (fault) refuse(`the tree is not valid: ${fault}.`);
     return;
   }
   const least = (rows) => rows.map(costOf).reduce((a, b) => (b < a ? b : a));
   const sure = sets.reduce((sum, rows) => sum + least(rows), 0n);
-  if (sure !== need) refuse(`${claim} is not what these sets prove.`);
+  if (sure !== need) refuse(`these conflicts do not prove ${claim}.`);
 }
 
 // Return functions for the cost of a mistake on a row, in the largest unit that makes all costs
 // integers, or null if there is no such row; and for the number of units in p/q, rounded up.
-function integerCosts(prices, count) {
+function integerCosts(sampleWeights, count) {
   const isRow = (n) => n >= 0 && n < count;
   const rounded = (p, q) => (p + q - 1n) / q;
-  if (!prices) return { each: (n) => (isRow(n) ? 1n : null), units: rounded };
-  const { integers, power } = onGrid(prices);
+  if (!sampleWeights) return { each: (n) => (isRow(n) ? 1n : null), units: rounded };
+  const { integers, power } = onGrid(sampleWeights);
   const all = integers.reduce((a, b) => a | b, 0n);
   const unit = all & -all;
-  if (!unit) refuse("no row costs anything.");
+  if (!unit) refuse("all sample weights are 0.");
   const units = (p, q) => rounded(p << BigInt(-power), q * unit);
   return { each: (n) => (isRow(n) ? integers[n] / unit : null), units };
 }
@@ -181,11 +186,13 @@ function integerCosts(prices, count) {
 // everything.
 function checkSpan({ rows, rest = 0n }, Z) {
   if (rest || rows.length === Z.length) return;
-  if (rankOf(rows.map((n) => Z[n])) < Z[0].length) refuse("the rows do not span everything.");
+  if (rankOf(rows.map((n) => Z[n])) < Z[0].length)
+    refuse("the rows in conflict do not span the space of all rows.");
 }
 
 function checkProducts({ claim, weights }, Z) {
-  if (weights.length !== Z[0].length) refuse(`${weights.length} weights for ${Z[0].length}.`);
+  if (weights.length !== Z[0].length)
+    refuse(`the proof has ${weights.length} weights, but the data need ${Z[0].length}.`);
   let positive = false;
   Z.forEach((z, n) => {
     const product = z.reduce((sum, v, j) => sum + v * weights[j], 0n);
@@ -194,7 +201,7 @@ function checkProducts({ claim, weights }, Z) {
     }
     positive ||= product > 0n;
   });
-  if (!positive) refuse("no row has w·z > 0: the weights prove nothing.");
+  if (!positive) refuse("no row has w·z > 0, so the weights prove nothing.");
 }
 
 // Return the rank, by elimination without fractions (Bareiss): every division is exact.
@@ -228,12 +235,12 @@ function signed(X, y, x0) {
 // rows and sets.
 function treeFault({ nodes, weightings }, sets, costOf, need) {
   const bad = weightings.findIndex((weighting) => !isWeighting(weighting, sets.length));
-  if (bad >= 0) return `weighting ${bad} is none on these sets`;
+  if (bad >= 0) return `weighting ${bad} does not fit these conflicts`;
   const branch = new Branch(sets, costOf);
   const open = []; // rows whose second subtree is still to come
   for (const [at, node] of nodes.entries()) {
     if (node >= 0) {
-      if (!branch.giveUp(node)) return `node ${at}: row ${node} cannot be asked about here`;
+      if (!branch.giveUp(node)) return `node ${at}: the tree cannot branch on row ${node} here`;
       open.push(node);
       continue;
     }
@@ -299,10 +306,10 @@ class Branch {
     });
     for (const [n, load] of loads) {
       if (!this.branched.has(n) && load > this.costOf(n) * over) {
-        return `the sets of row ${n} weigh more than it costs`;
+        return `the conflicts of row ${n} weigh more than its cost`;
       }
     }
     const least = (total + over - 1n) / over;
-    return this.spent + least < need ? `rows and sets cost less than ${need}` : "";
+    return this.spent + least < need ? `rows and conflicts cost less than ${need}` : "";
   }
 }

@@ -18,18 +18,19 @@ export function readProof(text) {
   if (content.format !== FORMAT) refuse(STRANGE);
   if (checksum !== checksumOf(content))
     refuse("the text of this proof was changed: its checksum does not match.");
-  const { claim, data, labels = 0n, enumeration: walk = "" } = content;
-  const { sample_weight_digest: prices = "" } = content;
-  if ([claim, data, prices, walk].some((value) => typeof value !== "string")) refuse(STRANGE);
+  const { claim, data, labels = 0n, enumeration = "" } = content;
+  const { sample_weight_digest: digest = "" } = content;
+  if ([claim, data, digest, enumeration].some((value) => typeof value !== "string"))
+    refuse(STRANGE);
   if ("labels" in content && !(typeof labels === "bigint" && labels > 2n)) refuse(STRANGE);
   if (["sample_weight_digest", "enumeration"].some((key) => content[key] === "")) refuse(STRANGE);
   return {
-    ...{ claim, data, prices, walk, labels: Number(labels) },
+    ...{ claim, data, digest, enumeration, labels: Number(labels) },
     x0: readFloat(content.x0),
     weights: readList(content.weights).map(readInteger),
     parts: readList(content.conflicts).map(readPart),
     tree: "tree" in content ? readTree(content.tree) : null,
-    alike: "duplicates" in content ? nonEmpty(content.duplicates).map(readNumbers) : [],
+    duplicates: "duplicates" in content ? nonEmpty(content.duplicates).map(readNumbers) : [],
   };
 }
 

@@ -16,9 +16,7 @@ export function mountReport() {
     const { picture, numbers } = canvas.dataset;
     mountPicture(canvas, DRAW[picture], numbers ? JSON.parse(numbers) : new Story(story));
   }
-  return story
-    ? mountPlayer(document.getElementById("player"), story, { t: story.updates })
-    : null;
+  return story ? mountPlayer(document.getElementById("player"), story, { t: story.updates }) : null;
 }
 
 function mountPicture(canvas, draw, data) {

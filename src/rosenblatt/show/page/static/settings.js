@@ -69,7 +69,8 @@ export class Settings {
       changed({ zero: value }),
     );
     this.eta = number("Learning rate η", "eta", (eta) => changed({ eta }));
-    const startChanged = () => changed({ start: this.start.map((input) => Number(input.value) || 0) });
+    const startChanged = () =>
+      changed({ start: this.start.map((input) => Number(input.value) || 0) });
     this.start = [0, 1, 2].map((i) =>
       numberInput("start", startChanged, { "aria-label": `Initial w${i}` }),
     );

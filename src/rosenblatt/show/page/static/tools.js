@@ -19,7 +19,7 @@ export class Toolbar {
       TOOLS.map(([name, text, label]) => [name, button(text, label, () => chosen(name))]),
     );
     this.undo = button("Undo", "Undo the last change: key z", undone);
-    this.clearAll = button("Clear", "Take all examples away", cleared);
+    this.clearAll = button("Clear", "Remove all examples", cleared);
     this.element = make(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Examples" },
@@ -90,7 +90,7 @@ export function pythonWindow(lines, saved, copied) {
   const dialog = make("dialog", { class: "code", "aria-label": "Python lines" });
   const close = button("Close", null, () => dialog.close());
   dialog.append(
-    make("h2", {}, "The Python lines that do the same"),
+    make("h2", {}, "The same run in Python"),
     make("pre", { tabindex: 0 }, lines),
     make(
       "div",

@@ -188,7 +188,8 @@ function withCheckedProof(verdict, X, targets) {
   }
   try {
     const claim = checkProof(verdict.proof, X, targets);
-    if (claim !== verdict.name) return undecided("The proof that came with the data is another's.");
+    if (claim !== verdict.name)
+      return undecided("The proof that came with the data proves another verdict.");
     return { ...verdict, by: "Python found the proof; this page has checked it again." };
   } catch (error) {
     return undecided(`The proof that came with the data does not hold: ${error.message}`);
