@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from rosenblatt.interrupts import delay_interrupts
 from rosenblatt.messages import Message
@@ -218,18 +218,16 @@ class MistakeProgress(StatusLine):
         self.update(line)
 
 
-class Reporter(Protocol):
-    """Receives reports on a job; each interface has its own."""
+class Reporter:
+    """Receives reports on a job, and prints nothing; interfaces have their own."""
 
-    def step(self, what: str, text: str | Message) -> None:
+    def step(self, name: str, text: str | Message) -> None:
         """Report a step that is done."""
-        return
 
     def note(self, text: str | Message) -> None:
         """Report something the user should know that is not a result."""
-        return
 
-    def progress(self, doing: str) -> AbstractContextManager[Any]:
+    def progress(self, activity: str) -> AbstractContextManager[Any]:
         """Return a context for something that may take long."""
         return nullcontext()
 
@@ -238,7 +236,3 @@ class Reporter(Protocol):
     ) -> AbstractContextManager[Callable[..., None]]:
         """Return a context that yields a function of mistakes, steps so far, and a bound."""
         return nullcontext(lambda mistakes, steps, bound=0: None)
-
-
-class SilentReporter(Reporter):
-    """Reports nothing."""

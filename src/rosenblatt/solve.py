@@ -23,7 +23,7 @@ from rosenblatt.accuracy import (
     EvaluationOptions,
     evaluate,
 )
-from rosenblatt.clock import NEVER, Deadline, Reporter, SilentReporter, Stopwatch
+from rosenblatt.clock import NEVER, Deadline, Reporter, Stopwatch
 from rosenblatt.errors import DataError, RowError, UsageError, UserError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import find_contradictions, separability_of
@@ -357,7 +357,7 @@ def solve(
     reading: tuple[Layout, ColumnOptions],
     options: TrainingOptions = TrainingOptions(),
     evaluation: EvaluationOptions = EvaluationOptions(),
-    reporter: Reporter = SilentReporter(),
+    reporter: Reporter = Reporter(),
 ) -> Result:
     """Decide separability, train and test within one time limit.
 

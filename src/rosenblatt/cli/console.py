@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rosenblatt.clock import MistakeProgress, Reporter
 from rosenblatt.messages import Message, Parameter, Part
 from rosenblatt.text import dump_json_line, plural, sanitize
 
@@ -72,7 +73,7 @@ def as_argument(text: str) -> str:
     )
 
 
-class Console:
+class Console(Reporter):
     """Prints the steps of a command, or with --json one object at the end and nothing else.
 
     With `rows_on_stdout`, the command writes rows to stdout, and everything else goes to stderr.
@@ -139,8 +140,6 @@ class Console:
     @contextmanager
     def mistake_progress(self, seconds: float | None, unit: str = "updates") -> Iterator[Any]:
         """Show the mistakes so far and the speed on a terminal, after two seconds."""
-        from rosenblatt.clock import MistakeProgress
-
         with MistakeProgress(0, seconds, unit) as progress:
             yield progress.report
 

@@ -204,19 +204,15 @@ class About:
         return [n for n in self.names if n not in used and n != self.plan.target.column]
 
     @property
-    def columns(self) -> str:
-        """The columns and their types, or the number of columns per type, for a sentence."""
-        types = _group_by_type(self.plan.encoding.columns)
-        if len(self.plan.encoding.columns) > SENTENCE_COLUMNS:
-            return join_words(
-                [f"{plural(len(names), 'column')} ({kind})" for kind, names in types.items()]
-            )
-        return join_words([f"{_list_columns(names)} ({kind})" for kind, names in types.items()])
-
-    @property
     def sentence(self) -> str:
         """Rows and columns in one phrase."""
-        parts = [f"{self.which_rows} of {self.name} with {self.columns}"]
+        columns = self.plan.encoding.columns
+        many = len(columns) > SENTENCE_COLUMNS
+        types = [
+            f"{plural(len(names), 'column') if many else _list_columns(names)} ({kind})"
+            for kind, names in _group_by_type(columns).items()
+        ]
+        parts = [f"{self.which_rows} of {self.name} with {join_words(types)}"]
         if self.columns_left_out:
             parts.append(f"without {plural(len(self.columns_left_out), 'other column')}")
         if self.filled:
@@ -282,19 +278,15 @@ def _group_by_type(columns: Sequence[Column]) -> dict[str, list[str]]:
     """Group the names of columns by a description of their type."""
     types: dict[str, list[str]] = {}
     for column in columns:
-        types.setdefault(_describe_type(column), []).append(column.name)
+        count = len(column.features)
+        kind = {
+            Category: f"category of {plural(count, 'value')}",
+            Words: f"counts of {plural(count, 'word')}",
+            Entries: f"{plural(count, 'number')} by index",
+            Flag: "true or false",
+        }.get(type(column), "numbers")
+        types.setdefault(kind, []).append(column.name)
     return types
-
-
-def _describe_type(column: Column) -> str:
-    count = len(column.features)
-    if isinstance(column, Category):
-        return f"category of {plural(count, 'value')}"
-    if isinstance(column, Words):
-        return f"counts of {plural(count, 'word')}"
-    if isinstance(column, Entries):
-        return f"{plural(count, 'number')} by index"
-    return "true or false" if isinstance(column, Flag) else "numbers"
 
 
 def _list_columns(names: list[str]) -> str:

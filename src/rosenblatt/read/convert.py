@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.clock import Reporter, SilentReporter
+from rosenblatt.clock import Reporter
 from rosenblatt.errors import WriteError, error_line
 from rosenblatt.files import replacing
 from rosenblatt.read.columns import split_entries
@@ -136,7 +136,7 @@ def open_data(
     source: Source,
     layout: Layout,
     options: ColumnOptions,
-    reporter: Reporter = SilentReporter(),
+    reporter: Reporter = Reporter(),
     *,
     convert: bool = True,
 ) -> Data:
