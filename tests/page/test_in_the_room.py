@@ -57,6 +57,15 @@ def test_the_picture_stays_in_view_while_the_charts_are_read(opened):
     assert box(screen.page, ".rb-play")["bottom"] <= PROJECTOR["height"]
 
 
+@pytest.mark.parametrize("width", [720, 900, 1100])
+def test_beside_the_panels_the_picture_is_wide_enough(opened, width):
+    screen = opened(viewport={"width": width, "height": 1000})
+    plane, side = box(screen.page, ".rb-plane"), box(screen.page, ".rb-side")
+    assert plane["right"] <= side["left"]
+    assert plane["right"] - plane["left"] > 0.5 * width
+    assert 0.8 < (plane["right"] - plane["left"]) / (plane["bottom"] - plane["top"]) < 1.7
+
+
 @pytest.mark.parametrize(
     ("viewport", "size"), [(PROJECTOR, "large"), (TABLET, "normal"), (PHONE, "normal")]
 )

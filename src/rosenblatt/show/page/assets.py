@@ -17,7 +17,11 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))"
 STYLES = ("theme.css", "player.css", "windows.css", "page.css", "projector.css")
 # Nothing is fetched, and only the script with this digest runs.
 # In a notebook, the code and the picture with its buttons fit on one screen.
-LOW = "\n@container (min-width: 44.01rem) { .rb-plane { height: clamp(15rem, 56vh, 40rem); } }\n"
+LOW = """
+@container (min-width: 44.01rem) {
+  .rb-plane { height: clamp(15rem, min(56vh, 60cqw), 40rem); }
+}
+"""
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
