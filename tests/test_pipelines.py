@@ -251,12 +251,15 @@ def test_onnx_predicts_named_columns_as_the_pipeline(prepare, dtype, count):
     np.testing.assert_allclose(scores, pipe.decision_function(new), rtol=1e-9, atol=1e-9)
 
 
-def test_onnx_names_the_step_that_named_columns_cannot_have():
+def test_onnx_names_a_step_whose_columns_have_types_that_it_cannot_know():
     pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
     X, y = cloud()
     prepare = make_column_transformer((PowerTransformer(), ["age"]))
     with pytest.raises(ValueError, match=r"PowerTransformer.*skl2onnx\.to_onnx"):
         rb.to_onnx(fitted(prepare, rb.Perceptron(max_updates=50), X=X, y=y))
+    texts = fitted(CountVectorizer(), rb.Perceptron(), X=["free prize", "lunch now"], y=[1, 0])
+    with pytest.raises(ValueError, match=r"CountVectorizer.*skl2onnx\.to_onnx"):
+        rb.to_onnx(texts)
 
 
 def shown(pipe, X, y):

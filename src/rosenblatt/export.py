@@ -58,7 +58,8 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
     try:
         model = model if isinstance(model, Model) else Model.of(model)
     except FoldingError as error:
-        if hasattr(model[0], "transformers_") and hasattr(model, "feature_names_in_"):
+        by_name = hasattr(model[0], "transformers_") and hasattr(model, "feature_names_in_")
+        if by_name or not hasattr(model, "n_features_in_"):  # text has no number of features
             raise ValueError(
                 f"{error.reason}, nor in ONNX without the types of the columns; call "
                 "rosenblatt.register_onnx_converters and then skl2onnx.to_onnx with initial_types."

@@ -254,7 +254,9 @@ def _predict(
         y[found.rows] = h.predict_codes(found.X)
     columns = {column: batch.column(column) for column in batch.schema.names}
     gaps = y == none
-    columns[_free("prediction", columns)] = _labels(model, y)
+    labels = pa.array(model.classes_.tolist())
+    places = pa.array(np.maximum(y, 0), mask=gaps)  # of two labels -1 and +1, of more a place
+    columns[_free("prediction", columns)] = labels.take(places)
     ahead = h.lead(scores, y)[0] if isinstance(h, JointHypothesis) else scores
     columns[_free("score", columns)] = pa.array(ahead, mask=gaps)
     if every and scores.ndim > 1:
@@ -265,12 +267,6 @@ def _predict(
         at = np.cumsum(~gaps) - 1
         columns[_free("reasons", columns)] = told.take(pa.array(at, mask=gaps))
     return pa.table(columns), y
-
-
-def _labels(model: Model, y: NDArray[np.intp]) -> Any:
-    values = pa.array(model.classes_.tolist())
-    at = np.maximum(y, 0)  # of two labels -1 and +1, of more a place
-    return values.take(pa.array(at, mask=y == model.answers.none))
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
