@@ -446,8 +446,6 @@ def _blas() -> Any:
 
 @contextmanager
 def _report_when_slow(name: str) -> Iterator[None]:
-    """Print a line on a terminal when compiling takes long."""
-
     def report() -> None:
         log.info("compiling the kernel %s", name)
         terminal = sys.stderr is not None and sys.stderr.isatty()

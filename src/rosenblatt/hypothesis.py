@@ -281,7 +281,6 @@ class JointHypothesis(Hypothesis):
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 
     def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Return whether each row is right, wrong, or undecided because of rounding."""
         check_width(examples.X, self.w[0])
         seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
 
@@ -295,7 +294,6 @@ class JointHypothesis(Hypothesis):
     def _decide_exactly(
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
-        """Return which of a few rows are mistakes; raise RowError on NaN or infinity."""
         X, y = _take_finite(examples, rows)
         wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
         lost = (ahead == 0) | ~np.isfinite(ahead)

@@ -77,7 +77,6 @@ def _refuse_rounded(X: Any, array: NDArray[Any], names: Names) -> None:
 
 
 def _original_cells(X: Any, column: int) -> NDArray[Any]:
-    """Return the cells of a column without conversion."""
     if hasattr(X, "column_names"):
         cells = X.column(column).to_pylist()
     elif hasattr(X, "iloc"):

@@ -59,20 +59,6 @@ AT_ONCE = 16  # pivots
 MOMENT = 0.05  # seconds between two checks of the time
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """The exact minimum of mistakes over all w, and augmented weights that attain it.
-
-    `w` makes more mistakes only if the best cell is too small for floats; `exact`, which is not
-    rounded, never does. It is empty if `start` was as good.
-    """
-
-    cost: int  # in the unit of `Costs`
-    mistakes: float
-    w: Floats
-    exact: list[Fraction]
-
-
 def few_cells(examples: Examples) -> bool:
     """Return whether all cells that could be optimal can be enumerated in about a minute."""
     dimension = examples.d + bool(examples.x0)
@@ -86,8 +72,8 @@ def cells_optimum(
     stopped: Callable[[], bool] = lambda: False,
     threads: int = 1,
     found: Callable[[Floats], object] = lambda w: None,
-) -> Optimum | None:
-    """Find the fewest mistakes of any w; return None if stopped before.
+) -> Best | None:
+    """Find weights with the fewest mistakes of any w; return None if stopped before.
 
     Cells no better than `start`, augmented weights, are skipped. `found` is called with better
     weights on the way. The time grows quickly with the number of features: see `few_cells`.
@@ -99,9 +85,7 @@ def cells_optimum(
     1
     """
     best = Best(examples, start, found)
-    if not Enumeration(best, stopped, threads).go():
-        return None
-    return Optimum(best.fewest, best.costs.number(best.fewest), best.w, best.exact)
+    return best if Enumeration(best, stopped, threads).go() else None
 
 
 def none_cheaper(
@@ -121,9 +105,9 @@ def none_cheaper(
     (True, False)
     """
     best = Best(examples, np.zeros(examples.d + 1), lambda w: None)
-    best.fewest = min(best.fewest, cost)
-    ended = Enumeration(best, lambda: best.fewest < cost or stopped(), threads).go()
-    if best.fewest < cost:
+    best.cost = min(best.cost, cost)
+    ended = Enumeration(best, lambda: best.cost < cost or stopped(), threads).go()
+    if best.cost < cost:
         return False
     return True if ended else None
 
@@ -150,7 +134,11 @@ def none_by_walking(examples: Examples, cost: int) -> bool | None:
 
 
 class Best:
-    """The best weights so far and their cost, shared by threads."""
+    """The best weights so far and their cost, shared by threads.
+
+    `w`, augmented weights, make more mistakes only if the best cell is too small for floats;
+    `exact`, which is not rounded, never does. It is empty if `start` was as good.
+    """
 
     def __init__(
         self, examples: Examples, start: Floats, found: Callable[[Floats], object]
@@ -158,14 +146,19 @@ class Best:
         self.found = found
         self.directions = Directions(examples)
         self.judge, self.costs = Judge(examples), Costs.of(examples)
-        self.w, self.cost = start, self.costs.total(self.judge.wrong(start))
-        self.fewest, self.exact = self.cost, list[Fraction]()
+        self.w, self.attained = start, self.costs.total(self.judge.wrong(start))
+        self.cost, self.exact = self.attained, list[Fraction]()  # the cost in the unit of `Costs`
         self.lock = threading.Lock()
 
     @property
     def below(self) -> int:
         """Cost that a better cell must be below, without rows that are always wrong."""
-        return self.fewest - self.directions.always
+        return self.cost - self.directions.always
+
+    @property
+    def mistakes(self) -> float:
+        """Cost for display."""
+        return self.costs.number(self.cost)
 
     def look(self, pivots: tuple[int, ...]) -> None:
         """Examine the faces of some pivots exactly."""
@@ -175,10 +168,10 @@ class Best:
         cost, w = found
         with self.lock:
             if cost < self.below:
-                self.fewest, self.exact = cost + self.directions.always, self.directions.weights(w)
+                self.cost, self.exact = cost + self.directions.always, self.directions.weights(w)
                 inside = rounded(self.exact)
-                if (count := self.costs.total(self.judge.wrong(inside))) < self.cost:
-                    self.cost, self.w = count, inside
+                if (count := self.costs.total(self.judge.wrong(inside))) < self.attained:
+                    self.attained, self.w = count, inside
                     self.found(inside)
 
 
