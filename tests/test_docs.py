@@ -68,9 +68,8 @@ def test_what_a_page_shows_of_published_data_runs(page, data, capfd, monkeypatch
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_block_is_of_a_kind_that_is_run_or_only_read(page):
     for block in blocks(page):
-        assert block.language in ("python", "sh", "text", "csv", "json", "yaml", "bibtex"), str(
-            block
-        )
+        known = ("python", "sh", "js", "text", "csv", "json", "yaml", "bibtex")
+        assert block.language in known, str(block)
         assert not (block.runs and block.title), f"{block}: what runs is no file"
         if block.need:
             assert block.need == "data", str(block)

@@ -7,7 +7,13 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.errors import UsageError, WriteError
-from rosenblatt.files import keep_apart, keep_others, write_text
+from rosenblatt.files import (
+    keep_apart,
+    keep_others,
+    read_checksummed,
+    write_checksummed,
+    write_text,
+)
 from rosenblatt.model import plan_and_proof, proof_to_json
 
 
@@ -109,20 +115,21 @@ def test_only_ones_own_is_replaced_under_a_name_nobody_gave(here):
 
 
 def test_a_file_of_another_kind_is_called_what_it_is(tmp_path):
-    learnt, streamed, proof = (tmp_path / name for name in ("m.json", "s.json", "p.json"))
+    model, checkpoint, proof = (tmp_path / name for name in ("m.json", "c.json", "p.json"))
     result = rb.learn([[0.0], [1.0]], [0, 1])
-    result.save(learnt)
-    rb.OnlinePerceptron().save(streamed)
+    result.save(model)
+    write_checksummed(checkpoint, "stream checkpoint", {})
     proof.write_text(proof_to_json(result.data.plan, result.proof))
     reads = {
-        streamed: "a model of a stream; rb.OnlinePerceptron.load reads it.",
-        learnt: "a model of rosenblatt learn; rb.load and rosenblatt predict read it.",
+        model: "a model; rb.load and rosenblatt predict read it.",
+        checkpoint: "a checkpoint of rosenblatt stream, which resumes from it.",
         proof: "a proof; rosenblatt verify reads it.",
     }
     for read, others in (
-        (rb.load, (streamed, proof)),
-        (rb.OnlinePerceptron.load, (learnt, proof)),
-        (plan_and_proof, (learnt, streamed)),
+        (rb.load, (checkpoint, proof)),
+        (rb.OnlinePerceptron.load, (checkpoint, proof)),
+        (plan_and_proof, (model, checkpoint)),
+        (lambda path: read_checksummed(path, "stream checkpoint"), (model, proof)),
     ):
         for file in others:
             with pytest.raises(ValueError, match=re.escape(f"{file} is {reads[file]}")):

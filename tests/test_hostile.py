@@ -20,7 +20,7 @@ READERS = {
     "model": "rb.load(path)",
     "proof": "rb.Proof.from_json(open(path, 'rb').read())",
     "proof file": "plan_and_proof(path)",
-    "sealed": "rb.OnlinePerceptron.load(path)",
+    "stream": "rb.OnlinePerceptron.load(path)",
 }
 # Each reader takes each file in a process that has 100 MB more than it begins with.
 CHILD = """
@@ -47,7 +47,7 @@ for path in sys.argv[1:]:
 def hostile():
     """Files that would take memory or time, each with a name."""
     many = ", ".join(f'"k{i}": 1' for i in range(200_000))
-    head = '{"rosenblatt": "model", "format": 1, '
+    head = '{"rosenblatt": "model", "format": 2, '
     return {
         "nested lists": b"[" * 200_000 + b"]" * 200_000,
         "nested objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
@@ -189,11 +189,13 @@ def test_pipes_and_devices(tmp_path, monkeypatch):
     assert writer.wait(60) == 0
 
 
-def sealed(path, kind, text):
-    """A sealed file as somebody could write one by hand."""
-    head = {"program": "rosenblatt", "kind": kind, "version": 1}
-    head["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-    path.write_text(json.dumps(head)[:-1] + f', "content": {text}}}\n')
+def with_checksum(path, value):
+    """A file with a checksum as somebody could write one by hand."""
+    path.write_text(strictjson.dump_with_checksum(value))
+
+
+def by_hand(path, kind, content):
+    with_checksum(path, {"rosenblatt": kind, "format": 2, "content": content})
 
 
 def test_a_state_made_by_hand_is_refused_in_one_sentence(tmp_path):
@@ -201,6 +203,8 @@ def test_a_state_made_by_hand_is_refused_in_one_sentence(tmp_path):
     model.learn_one({"a": 1.0}, True)
     state = model.state()
     path = tmp_path / "state.json"
+    model.save(path)
+    whole = json.loads(path.read_text())
     for change in (
         {"parameters": {**state["parameters"], "window": 10**15}},
         {"parameters": {**state["parameters"], "eta0": 10**400}},
@@ -211,13 +215,13 @@ def test_a_state_made_by_hand_is_refused_in_one_sentence(tmp_path):
         {"labels": 5},
         {"count": [10**30] * 8},
     ):
-        sealed(path, "online perceptron", json.dumps({**state, **change}))
+        with_checksum(path, {**whole, "stream": {**state, **change}})
         with pytest.raises(ValueError, match="is not an online perceptron") as refused:
             rb.OnlinePerceptron.load(path)
         assert "\n" not in str(refused.value)
-    for content in ("[]", "7", '"x"', "null"):
-        sealed(path, "online perceptron", content)
-        with pytest.raises(ValueError, match="is not an online perceptron"):
+    for content in ([], 7, "x"):
+        with_checksum(path, {**whole, "stream": content})
+        with pytest.raises(ValueError, match='"stream" is not an object'):
             rb.OnlinePerceptron.load(path)
 
 
@@ -242,7 +246,7 @@ def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
         {**content, "input": None},
         {**content, "model": []},
     ):
-        sealed(file, "stream checkpoint", json.dumps(spoiled))
+        by_hand(file, "stream checkpoint", spoiled)
         assert program([*run[3:], "--resume"]) == 65, spoiled
 
 
@@ -252,7 +256,7 @@ def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
     from rosenblatt.dask.mixing import KIND, Checkpoint, Plan, State
 
     path, plan = tmp_path / "rounds.json", Plan(Rule(), Budget())
-    saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0})
+    saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0}, (3,))
     saved.write(plan, State(np.zeros(3)))
     whole = files.read_checksummed(path, KIND)
     assert saved.read(plan)[1].w.tolist() == [0.0, 0.0, 0.0]
@@ -268,7 +272,7 @@ def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
         {**whole, "state": {**state, "rounds": "many"}},
         {**whole, "state": {**state, "history": [[1]]}},
     ):
-        sealed(path, KIND, json.dumps(spoiled))
+        by_hand(path, KIND, spoiled)
         with pytest.raises(UserError, match=r"rounds\.json") as refused:
             saved.read(plan)
         assert "\n" not in str(refused.value)

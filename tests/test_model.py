@@ -63,8 +63,8 @@ def test_every_kind_of_column_comes_back(tmp_path):
     rb.save(MIXED, tmp_path / "m.json")
     again = rb.load(tmp_path / "m.json")
     assert again.encoding == MIXED.encoding
-    assert again.answers == MIXED.answers
-    assert again.learnt == MIXED.learnt
+    assert again.target == MIXED.target
+    assert again.training == MIXED.training
     assert np.array_equal(again.weights_, MIXED.weights_)
 
 
@@ -141,15 +141,17 @@ def mutations():
     yield lambda m: m.update(missing=["error"]), "missing"
     yield lambda m: m.update({"columns in file": -1}), "columns in file"
     yield lambda m: m.update({"columns in file": 1.5}), "columns in file"
-    yield lambda m: m.update(format=2), "format"
+    yield lambda m: m.update(format=1), "format"
     yield lambda m: m.update(format=None), "format"
     yield lambda m: m.update(rosenblatt="proof"), "is a proof"
-    yield lambda m: m.update(learnt=[]), "learnt"
-    yield lambda m: m.update(answers=1), "answers"
-    yield lambda m: m["answers"].update(negative="yes"), "different"
-    yield lambda m: m["answers"].update(negative=1), "one kind"
-    yield lambda m: m["answers"].update(negative=None), "answers.negative"
-    yield lambda m: m["answers"].update(column=3), "answers.column"
+    yield lambda m: m.update(training=[]), "training"
+    yield lambda m: m.update(target=1), "target"
+    yield lambda m: m["target"].update(labels=["yes", "yes"]), "different"
+    yield lambda m: m["target"].update(labels=[1, "yes"]), "one kind"
+    yield lambda m: m["target"].update(labels=["yes"]), "target.labels"
+    yield lambda m: m["target"].update(labels=[None, "yes"]), "target.labels"
+    yield lambda m: m["target"].update(others=1), "target.others"
+    yield lambda m: m["target"].update(column=3), "target.column"
     yield lambda m: m["columns"][0].update(kind="python"), "kind"
     yield lambda m: m["columns"][0].update(kind=["number"]), "kind"
     yield lambda m: m["columns"][0].update(name=None), "name"
@@ -157,11 +159,13 @@ def mutations():
     yield lambda m: m["columns"][0].pop("mean"), "mean"
     yield lambda m: m["columns"][1].update(name="age"), "twice"
     yield lambda m: m["columns"][2].update(weights=[1.0]), "weights"
-    yield lambda m: m["columns"][2].update(weights={}), "empty"
     yield lambda m: m["columns"][3]["weights"].update(free=None), "free"
-    yield lambda m: m["columns"][4].update(size=10**12), "size"
-    yield lambda m: m["columns"][4].update(first=7), "first"
-    yield lambda m: m["columns"][4]["weights"].update({"9": 1.0}), "indices"
+    yield lambda m: m["columns"][4]["weights"].update({"0": 1.0}), "indices"
+    yield lambda m: m["columns"][4]["weights"].update({"03": 1.0}), "indices"
+    yield lambda m: m["columns"][4]["weights"].update({"nine": 1.0}), "indices"
+    yield lambda m: m.update(words={"stop words": "the"}), "stop words"
+    yield lambda m: m.update(stream={}), "checksum"
+    yield lambda m: m.update(stream=3), "stream"
 
 
 @pytest.mark.parametrize("number", range(len(list(mutations()))))
@@ -189,7 +193,7 @@ def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path, number):
         "[]",
         "null",
         "NaN",
-        '{"rosenblatt": "model", "format": 1, "threshold": NaN}',
+        '{"rosenblatt": "model", "format": 2, "threshold": NaN}',
         '{"a": 1, "a": 2}',
         "[" * 100_000,
         '"\ud800"'.encode("utf-8", "surrogatepass"),

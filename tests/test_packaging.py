@@ -43,6 +43,21 @@ def test_the_wheel_holds_the_package_and_its_types_only(wheel):
     assert {name.split("/")[0].split("-")[0] for name in names} == {"rosenblatt"}
 
 
+def test_the_command_needs_no_compiler_and_no_other_program(installed, tmp_path):
+    (tmp_path / "empty").mkdir()
+    alone = {"PYTHONPATH": str(installed), "PATH": str(tmp_path / "empty"), "HOME": str(tmp_path)}
+    lines = [*("age,note,y", "1,a b c free,no", "2,a b c money,yes", "0,a b c d,no")]
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    program = (sys.executable, "-m", "rosenblatt")
+    for arguments in (
+        ("learn", "-o", "credit.json"),  # a thousand rows, by compiled kernels
+        ("stream", "d.csv", "--save", "m.json", "-o", "out"),
+        ("predict", "m.json", "d.csv", "-o", "p.csv"),
+    ):
+        run(*program, *arguments, cwd=tmp_path, env=alone)
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 4
+
+
 def test_the_wheel_learns_without_the_source_tree(installed, tmp_path):
     code = (
         "import json, rosenblatt as rb\n"

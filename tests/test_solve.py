@@ -236,7 +236,7 @@ def test_what_is_saved_predicts_the_same(tmp_path):
     result.save(tmp_path / "model.json")
     loaded = rb.load(tmp_path / "model.json")
     assert loaded.predict(table).tolist() == result.model.predict(table).tolist()
-    assert loaded.learnt == json.loads(json.dumps(result.model.learnt))
+    assert loaded.training == json.loads(json.dumps(result.model.training))
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0, 1], [0, 1, 1, 0]])

@@ -352,7 +352,7 @@ class Evaluation:
         value = {
             "measured on": self.kind,
             **self.accuracy.to_json(),
-            "learnt_from": self.training_rows,
+            "training_rows": self.training_rows,
         }
         if self.unseen is not None:
             value["unseen"] = self.unseen.to_json()

@@ -133,7 +133,7 @@ class Graph:
             X = self.input("X", self.dtype, len(columns))
         else:
             X = self.node("Concat", *map(self.encode_column, columns), axis=1)
-        if encoding.missing != "mean":
+        if encoding.missing not in ("mean", "zero"):  # numbers of a stream have the mean 0
             return X
         means = [[c.mean] if isinstance(c, Number) else [0.0] * len(c.features) for c in columns]
         return self.node("Where", self.node("IsNaN", X), self.constant(np.concatenate(means)), X)

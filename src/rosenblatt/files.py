@@ -1,14 +1,12 @@
 """Writing files completely or not at all, and never over input or over files of others.
 
-A file with a checksum is JSON with its kind, its version, its content, and the SHA-256 of the
-content as written. Floats are written with `repr`, which reads back to the same bits.
+A file with a checksum is JSON with its kind, its format and its content. Floats are written with
+`repr`, which reads back to the same bits.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import os
 import re
 import stat
@@ -21,15 +19,12 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import rosenblatt.strictjson as strictjson
-from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, make_write_error, quote
+from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, make_write_error
 from rosenblatt.messages import Parameter
 
 STANDARD = "-"  # standard input as a source, standard output as a destination
 HALF_WRITTEN = ".rosenblatt-tmp"  # suffix of a file that is not complete yet
 HEAD = 4096  # bytes that are searched for the mark of this program
-VERSION = 1  # of files with a checksum
-PROGRAM = "rosenblatt"
-BEFORE_CONTENT = ', "content": '
 
 Where = str | PathLike[str]
 
@@ -156,41 +151,24 @@ def _sync_and_rename(beside: str, place: Path) -> None:
 
 def write_checksummed(path: Where, kind: str, content: Any) -> None:
     """Write JSON values with their checksum, completely or not at all."""
-    text = json.dumps(content, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    head = {"program": PROGRAM, "kind": kind, "version": VERSION, "sha256": digest}
-    write_text(fspath(path), f"{json.dumps(head)[:-1]}{BEFORE_CONTENT}{text}}}\n")
+    value = {"rosenblatt": kind, "format": strictjson.KINDS[kind].format, "content": content}
+    write_text(fspath(path), strictjson.dump_with_checksum(value, indent=None) + "\n")
 
 
 def read_checksummed(path: Where, kind: str) -> Any:
     """Return the content of a file with a checksum.
 
-    Raises DataError if the file is of another kind or version, damaged or changed.
+    Raises DataError if the file is of another kind or format, damaged or changed.
     """
-    data = strictjson.read_text(fspath(path))
+    parts = strictjson.Parts(fspath(path), kind)
     try:
-        whole = strictjson.parse(*data)
+        value = parts.of_format(strictjson.parse(*strictjson.read_text(parts.name)))
     except strictjson.NotJsonError as wrong:
         raise DataError(
             f"{path} {wrong}: it is incomplete or damaged. Use an older copy."
         ) from None
-    if not isinstance(whole, dict) or whole.get("program") != PROGRAM:
-        what = strictjson.describe_file(whole) or "not a file of rosenblatt"
-        raise DataError(f"{path} is {what}.")
-    if whole.get("kind") != kind:
-        if what := strictjson.describe_file(whole):
-            raise DataError(f"{path} is {what}.")
-        raise DataError(f"{path} holds a {quote(whole.get('kind'))}, not a {kind!r}.")
-    if whole.get("version") != VERSION:
-        raise DataError(
-            f"{path} has version {quote(whole.get('version'))} and this program reads "
-            f"version {VERSION}; use the program that wrote it."
-        )
-    text = data.data.decode().partition(BEFORE_CONTENT)[2].rstrip().removesuffix("}")
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    if "content" not in whole or digest != whole.get("sha256"):
-        raise DataError(f"{path} was changed after it was written: its checksum does not match.")
-    return whole["content"]
+    parts.check_checksum(value)
+    return value.get("content")
 
 
 class CheckpointFolder:

@@ -5,13 +5,15 @@ Both are readable JSON, which is validated when it is read; no code in it is exe
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 import rosenblatt.strictjson as strictjson
@@ -31,19 +33,20 @@ from rosenblatt.read.columns import (
     Column,
     Entries,
     Number,
+    Words,
     Written,
     normalize_types,
     to_arrow,
 )
-from rosenblatt.read.encoding import POLICIES, Encoding, TargetColumn
+from rosenblatt.read.encoding import POLICIES, Encoding, TargetColumn, spell_label
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.rownames import RowNames
 from rosenblatt.tables import column_names
 from rosenblatt.text import join_words, quote_column, render_card
 
-FORMAT = 1
-PROOF_FORMAT, SEPARATION_FORMAT = 3, 2
+# How text becomes words; a word counts only if it has a weight.
+WORDS = {"lower case": True, "word": r"[\p{L}\p{N}_]{2,}"}
 MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 
@@ -57,12 +60,14 @@ class Model:
         The columns of the model, and how they are converted to numbers.
     hypothesis : Hypothesis
         The weights of these numbers, and the threshold.
-    answers : TargetColumn
+    target : TargetColumn
         The target column and its labels, the negative one first.
-    learnt : mapping
+    training : mapping
         How the model was trained, as JSON: algorithm, number of updates, mistakes, …
     width : int, optional
         Number of columns of the training file, if it had no header.
+    stream : mapping, optional
+        The state of the `OnlinePerceptron` that made the model, with which it continues.
 
     Examples
     --------
@@ -75,9 +80,10 @@ class Model:
 
     encoding: Encoding
     hypothesis: Hypothesis
-    answers: TargetColumn
-    learnt: Mapping[str, Any] = field(default_factory=dict)
+    target: TargetColumn
+    training: Mapping[str, Any] = field(default_factory=dict)
     width: int | None = None
+    stream: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> Model:
@@ -85,11 +91,15 @@ class Model:
 
         Parameters
         ----------
-        estimator : Perceptron, PocketPerceptron, FewestMistakes, or a Pipeline
+        estimator : Perceptron, PocketPerceptron, FewestMistakes, OnlinePerceptron, or a Pipeline
             Fitted estimator, whose column names are kept. Imputers, scalers and one-hot encoders of
             a pipeline, also in a ColumnTransformer, become columns and weights of the model; a
             pipeline with other steps raises ValueError.
         """
+        online = getattr(estimator, "online", estimator)  # that of River's interface
+        if hasattr(online, "to_model"):
+            model: Model = online.to_model()
+            return model
         last = final(estimator)
         if not is_ours(estimator):
             raise TypeError(_unsupported(last))
@@ -98,20 +108,20 @@ class Model:
         encoding, hypothesis = fold(estimator)
         estimator = last
         labels = [label.item() if hasattr(label, "item") else label for label in last.classes_]
-        answers = TargetColumn("", tuple(labels))
+        target = TargetColumn("", tuple(labels))
         how: dict[str, Any] = {"algorithm": type(estimator).__name__}
-        for key, attribute in (("corrections", "n_updates_"), ("mistakes", "n_mistakes_")):
+        for key, attribute in (("updates", "n_updates_"), ("mistakes", "n_mistakes_")):
             if hasattr(estimator, attribute):
                 how[key] = int(getattr(estimator, attribute))
         if estimator._mean is not None:
             how["average"] = True
             del how["mistakes"]  # those of the last w, not of the average
-        return cls(encoding, hypothesis, answers, how)
+        return cls(encoding, hypothesis, target, how)
 
     def _repr_html_(self) -> str:
         labels = join_words([str(label) for label in self.classes_.tolist()], joint="or")
         facts = [("features", join_words(list(self.feature_names_)))]
-        for key, v in self.learnt.items():
+        for key, v in self.training.items():
             if type(v) in (int, str):
                 facts.append((key, f"{v:,}" if isinstance(v, int) else v))
         return render_card(f"Model that predicts {labels}", facts)
@@ -119,7 +129,7 @@ class Model:
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels; of two, the negative one first."""
-        return self.answers.labels
+        return self.target.labels
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
@@ -136,8 +146,9 @@ class Model:
 
         Parameters
         ----------
-        X : frame with the model's columns, or array of shape (n, d)
-            A frame is encoded like the training data; an array has one column per feature.
+        X : frame with the model's columns, list of dicts, or array of shape (n, d)
+            Frames and dicts are encoded like the training data; an array has one column per
+            feature.
         """
         return self.hypothesis.scores(self.numbers(X))
 
@@ -146,16 +157,21 @@ class Model:
 
         Parameters
         ----------
-        X : frame with the model's columns, or array of shape (n, d)
+        X : frame with the model's columns, list of dicts, or array of shape (n, d)
             As in `decision_function`.
         """
         return self.hypothesis.predict(self.numbers(X), self.classes_)
 
     def numbers(self, X: Any) -> Any:
         """Encode rows as the matrix that the weights multiply."""
+        if isinstance(X, list) and X and isinstance(X[0], Mapping):
+            X = rows_to_table(X, [column.name for column in self.encoding.columns])
         if column_names(X) is not None:
             return self._encoded(X)
         table = as_table(X)
+        first = next(iter(self.encoding.columns), None)
+        if self.encoding.missing == "zero" and isinstance(first, Entries):
+            return first.select(table)
         if table.shape[1] != len(self.feature_names_):
             raise ValueError(
                 f"X has {table.shape[1]} features, but this model has "
@@ -187,13 +203,24 @@ class Model:
         write_text(path, to_json(self))
 
 
+def rows_to_table(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Any:
+    """Convert rows to an Arrow table with these columns; a missing key is a missing value."""
+    columns = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        try:
+            columns[name] = pa.array(values, from_pandas=True)
+        except pa.ArrowException:  # of several types
+            texts = [None if value is None else spell_label(value) for value in values]
+            columns[name] = pa.array(texts, pa.string())
+    return pa.table(columns)
+
+
 def _unsupported(estimator: Any) -> str:
     """Explain why an object cannot be saved as a model, and what to do instead."""
     problem = f"{type(estimator).__name__} is not an estimator of rosenblatt"
     if hasattr(estimator, "best_estimator_"):
         return f"{problem}; give its best_estimator_."
-    if callable(getattr(estimator, "save", None)):
-        return f"{problem}'s model files; call its own save(path)."
     return (
         f"{problem}; give a Perceptron, PocketPerceptron or FewestMistakes, or a pipeline that "
         "ends in one."
@@ -206,8 +233,8 @@ def save(model: Any, path: str | Path) -> None:
     Parameters
     ----------
     model : Model or fitted estimator
-        A model, an estimator of this package, or a scikit-learn pipeline of imputers, scalers and
-        one-hot encoders that ends in one.
+        A model, an estimator of this package or an `OnlinePerceptron`, or a scikit-learn pipeline
+        of imputers, scalers and one-hot encoders that ends in one.
     path : path
         File to write, or to replace.
 
@@ -229,20 +256,32 @@ def load(path: str | Path) -> Model:
     Parameters
     ----------
     path : path
-        File written by `save` or by `rosenblatt learn`.
+        File written by `save`, `rosenblatt learn` or `rosenblatt stream`.
 
     Returns
     -------
     Model
         The model, with `predict` and `decision_function` as in scikit-learn.
     """
+    model = read_model(path)
+    if len(model.target.names) < 2:
+        raise DataError(f"{path} cannot predict yet: the stream has had fewer than two labels.")
+    return model
+
+
+def read_model(path: str | Path) -> Model:
+    """Read a model file; that of a stream may have fewer than two labels."""
     parts = ColumnParts(str(path), "model")
-    value = parts.of_format(strictjson.read(str(path)), FORMAT)
+    value = parts.of_format(strictjson.read(str(path)))
+    stream = value.get("stream")
+    if stream is not None:
+        parts.object(stream, '"stream"')
+        parts.check_checksum(value)
     weights: list[Any] = []
     encoding = parts.encoding(value, weights)
     width = value.get("columns in file")
-    answers = parts.answers(value.get("answers"), encoding)
-    count = len(answers.names) if answers.many else None
+    target = parts.target(value.get("target"), encoding, 2 if stream is None else 0)
+    count = len(target.names) if target.many else None
     threshold = parts.weight(value.get("threshold"), '"threshold"')
     for weight in (threshold, *weights):
         if (len(weight) if isinstance(weight, list) else None) != count:
@@ -253,82 +292,78 @@ def load(path: str | Path) -> Model:
     return Model(
         encoding,
         Hypothesis.of(np.ascontiguousarray(w), 1.0, zero),
-        answers,
-        parts.object(value.get("learnt"), '"learnt"'),
+        target,
+        parts.object(value.get("training"), '"training"'),
         None if width is None else parts.whole(width, '"columns in file"', 1),
+        stream,
     )
 
 
 def to_json(model: Model) -> str:
-    """Return the text of a model file.
+    """Return the text of a model file, with one line per column.
 
-    The score of a row is the sum of weight × number, less the threshold; above 0 the answer
-    is `answers.positive`. With more than two labels each weight is a list, one for each of
-    `answers.labels`, and the answer is the label with the highest score. Numbers are written so
-    that they read back to the last bit.
+    The score of a row is the sum of weight × number, minus the threshold; above 0 the second label
+    is predicted. With more than two labels each weight is a list with one per label, and the label
+    with the highest score is predicted. Numbers are written so that they read back to the last bit.
     """
-    h = model.hypothesis
+    h, encoding = model.hypothesis, model.encoding
     value = {
         "rosenblatt": "model",
-        "format": FORMAT,
+        "format": strictjson.KINDS["model"].format,
         "made by": f"rosenblatt {__version__}",
-        "answers": model.answers.to_json(),
+        "target": model.target.to_json(),
         "threshold": (-h.w[..., 0] * h.x0).tolist(),
         "zero": next(name for name, sign in ZEROS.items() if sign == h.zero),
-        "missing": model.encoding.missing,
+        "missing": encoding.missing,
         "columns in file": model.width,
-        "columns": _columns_to_json(model.encoding, h.w[..., 1:].T.tolist()),
-        "learnt": dict(model.learnt),
+        "columns": _columns_to_json(encoding, h.w[..., 1:].T.tolist()),
+        "training": dict(model.training),
     }
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if any(isinstance(column, Words) for column in encoding.columns):
+        value["words"] = {**WORDS, "stop words": list(encoding.stop_words)}
+    if model.stream is not None:
+        value["stream"] = dict(model.stream)
+        value["checksum"] = strictjson.compute_checksum(value)
+    dump = functools.partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    lines = {key: dump(part) for key, part in value.items()}
+    lines["columns"] = "[\n  " + ",\n  ".join(map(dump, value["columns"])) + "\n ]"
+    return "{\n" + ",\n".join(f' "{key}": {text}' for key, text in lines.items()) + "\n}\n"
 
 
 def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, Any]]:
     """Return each column with its weights, keyed by the values they belong to."""
     result, at = [], 0
     for column in encoding.columns:
-        value = column.to_json()
         mine = weights[at : at + len(column.features)]
         at += len(mine)
         if isinstance(column, Number):
-            value["weight"] = mine[0]
+            result.append({**column.to_json(), "weight": mine[0]})
         else:
-            names = value.pop("values", column.features)
-            value["weights"] = dict(zip(names, mine, strict=True))
-        result.append(value)
+            names = column.values if isinstance(column, Category | Words) else column.features
+            weights_by_name = dict(zip(names, mine, strict=True))
+            result.append({"kind": column.kind, "name": column.name, "weights": weights_by_name})
     return result
 
 
 class ColumnParts(strictjson.Parts):
     """Reads the columns and the target of a model or a proof."""
 
-    def answers(self, value: Any, encoding: Encoding) -> TargetColumn:
-        """Read the target column, which must not be a feature, and the labels."""
-        value = self.object(value, '"answers"')
-        column = self.text(value.get("column"), '"answers.column"')
+    def target(self, value: Any, encoding: Encoding, least: int = 2) -> TargetColumn:
+        """Read the target column, which must not be a feature, and its labels."""
+        value = self.object(value, '"target"')
+        column = self.text(value.get("column"), '"target.column"')
         if column and column in [one.name for one in encoding.columns]:
-            self.wrong(quote_column(column), "has the answers and is among the features")
-        if "labels" in value:
-            return TargetColumn(column, self._labels(value["labels"]))
-        negative, positive = (
-            self._label(value.get(key), f'"answers.{key}"') for key in ("negative", "positive")
-        )
-        others = value.get("others", False)
-        if not isinstance(others, bool):
-            self.wrong('"answers.others"', "is not true or false")
-        alike = others or isinstance(negative, str) == isinstance(positive, str)
-        if negative == positive or not alike:
-            self.wrong('"answers"', "are not two different labels of one kind")
-        return TargetColumn(column, (negative, positive), others)
-
-    def _labels(self, values: Any) -> tuple[Any, ...]:
-        """Read three or more different labels of one type."""
-        if not isinstance(values, list) or len(values) < 3:
-            self.wrong('"answers.labels"', "is not a list of three labels or more")
-        labels = tuple(self._label(value, '"answers.labels"') for value in values)
-        if len(set(labels)) < len(labels) or len({isinstance(one, str) for one in labels}) > 1:
-            self.wrong('"answers.labels"', "are not different labels of one kind")
-        return labels
+            self.wrong(quote_column(column), "is the target and is among the features")
+        listed, others = value.get("labels"), value.get("others", False)
+        if not isinstance(listed, list) or len(listed) < least:
+            self.wrong('"target.labels"', "is not a list of two labels or more")
+        labels = tuple(self._label(label, '"target.labels"') for label in listed)
+        if not isinstance(others, bool) or (others and len(labels) > 2):
+            self.wrong('"target.others"', "is not true or false, or there are more than two labels")
+        alike = others or len({isinstance(label, str) for label in labels}) < 2
+        if len(set(labels)) < len(labels) or not alike:
+            self.wrong('"target.labels"', "are not different labels of one kind")
+        return TargetColumn(column, labels, others)
 
     def _label(self, value: Any, where: str) -> Any:
         if isinstance(value, str | bool):
@@ -347,16 +382,19 @@ class ColumnParts(strictjson.Parts):
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
         """Read the encoding of the columns, and append their weights to a list if given."""
         listed = value.get("columns")
-        if not isinstance(listed, list) or not listed:
+        if not isinstance(listed, list) or not (listed or "stream" in value):
             self.wrong('"columns"', "is not a list of columns")
-        missing = self.one_of(value.get("missing"), POLICIES, '"missing"')
+        missing = self.one_of(value.get("missing"), (*POLICIES, "zero"), '"missing"')
         columns = [
             self._column(self.object(one, f"column {i}"), f"column {i}", weights)
             for i, one in enumerate(listed, 1)
         ]
         if len({column.name for column in columns}) < len(columns):
             self.wrong('"columns"', "have a name twice")
-        return Encoding(tuple(columns), missing)
+        words: list[Any] = self.object(value.get("words", {}), '"words"').get("stop words", [])
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            self.wrong('"words"', "have stop words that are not a list of texts")
+        return Encoding(tuple(columns), missing, tuple(words))
 
     def regression(self, value: dict[str, Any]) -> RegressionPlan:
         """Read the columns of a regression: numbers and categories."""
@@ -385,6 +423,7 @@ class ColumnParts(strictjson.Parts):
             if weights is not None:
                 weights.append(self.weight(value.get("weight"), f"the weight of {where}"))
             return self._number(kind, value, name)
+        names: tuple[str, ...] | None
         if weights is None:
             names = None if issubclass(kind, Entries) else self._values(value.get("values"), where)
         else:
@@ -393,18 +432,15 @@ class ColumnParts(strictjson.Parts):
             weights += [
                 self.weight(w, f'the weight of "{key}" in {where}') for key, w in given.items()
             ]
-        if issubclass(kind, Entries):
+        if not issubclass(kind, Entries):
+            return kind(name, names or ())
+        if names is None:
             first = self.whole(value.get("first"), f"the first index of {where}", 0, 1)
-            most = strictjson.MOST if names is None else len(names)
-            entries = Entries(
-                name, first, self.whole(value.get("size"), f"the size of {where}", 0, most)
-            )
-            if names not in (None, entries.features):
-                self.wrong(f"the weights of {where}", "are not those of its indices in order")
-            return entries
-        if not names:
-            self.wrong(f"the weights of {where}", "are empty")
-        return kind(name, names)
+            return Entries(name, first, self.whole(value.get("size"), f"the size of {where}", 0))
+        indices = [int(text) if text.removeprefix("-").isdecimal() else 0 for text in names]
+        if tuple(map(str, indices)) != names or indices != sorted(set(indices)):
+            self.wrong(f"the weights of {where}", "are not those of indices in order")
+        return Entries.of(name, indices)
 
     def _number(self, kind: type[Number], value: dict[str, Any], name: str) -> Number:
         where = f'column "{name}"'
@@ -430,15 +466,16 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
 
     One checksum covers both.
     """
+    kind = "proof" if isinstance(plan, Plan) else "separation"
     value: dict[str, Any]
-    value = {"rosenblatt": "proof", "format": PROOF_FORMAT, "made by": f"rosenblatt {__version__}"}
+    value = {"rosenblatt": kind, "format": strictjson.KINDS[kind].format}
+    value["made by"] = f"rosenblatt {__version__}"
     if isinstance(plan, Plan):
-        value["answers"] = plan.target.to_json()
+        value["target"] = plan.target.to_json()
         value["missing"] = plan.encoding.missing
         value["columns"] = [column.to_json() for column in plan.encoding.columns]
         value["proof"] = json.loads(proof.to_json())
     else:
-        value |= {"rosenblatt": "separation", "format": SEPARATION_FORMAT}
         value["content"] = {
             "target": list(plan.target),
             "columns": [column.to_json() for column in plan.columns],
@@ -458,29 +495,19 @@ def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Sep
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")
-    kind, content = value.get("rosenblatt"), value
+    kind, content = strictjson.kind_of_file(value), value
     plan: Plan | RegressionPlan | None = None
-    if kind not in ("proof", "separation") and (what := strictjson.describe_file(value)):
-        raise DataError(f"{path} is {what}.")
-    if "rosenblatt" in value:
-        if kind == "proof" and value.get("format") in (1, 2):
-            raise DataError(
-                f"{path} has an older format. "
-                "Create it again with rosenblatt separable, or rosenblatt.separability in Python."
-            )
+    if kind or "rosenblatt" in value:
         parts = ColumnParts(path, "separation" if kind == "separation" else "proof")
-        parts.of_format(value, SEPARATION_FORMAT if kind == "separation" else PROOF_FORMAT)
+        parts.of_format(value)
         parts.kind = "proof"
-        if value.get("checksum") != strictjson.compute_checksum(value):
-            raise DataError(
-                f"{path} is not a proof: its checksum does not match, so it was changed."
-            )
+        parts.check_checksum(value)
         if kind == "separation":
             value = parts.object(value.get("content"), '"content"')
             plan = parts.regression(value)
         else:
             encoding = parts.encoding(value)
-            plan = Plan(encoding, parts.answers(value.get("answers"), encoding))
+            plan = Plan(encoding, parts.target(value.get("target"), encoding))
         content = parts.object(value.get("proof"), '"proof"')
     try:
         reader = SeparationProof if kind == "separation" else Proof

@@ -35,13 +35,42 @@ PIECE = 1 << 20
 MOST = 10**9  # maximum number of rows or columns
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 PIPE_SECONDS = 2.0  # until the first byte of a pipe
-FILES = (  # of this program: key, value and description
-    ("rosenblatt", "model", "a model of rosenblatt learn; rb.load and rosenblatt predict read it"),
-    ("rosenblatt", "proof", "a proof; rosenblatt verify reads it"),
-    ("rosenblatt", "separation", "a proof of a separation; rosenblatt verify reads it"),
-    ("kind", "online perceptron", "a model of a stream; rb.OnlinePerceptron.load reads it"),
-    ("kind", "stream checkpoint", "a checkpoint of rosenblatt stream, which resumes from it"),
-)
+
+
+class FileKind(NamedTuple):
+    """A kind of file of this program."""
+
+    format: int
+    description: str  # what it is and what reads it
+    remedy: str  # what to do with a file of an older format
+
+
+KINDS = {
+    "model": FileKind(
+        2,
+        "a model; rb.load and rosenblatt predict read it",
+        "Create it again with rosenblatt learn -o, rosenblatt stream --save, or save in Python",
+    ),
+    "proof": FileKind(
+        3,
+        "a proof; rosenblatt verify reads it",
+        "Create it again with rosenblatt separable --proof, or rosenblatt.separability in Python",
+    ),
+    "separation": FileKind(
+        2,
+        "a proof of a separation; rosenblatt verify reads it",
+        "Create it again with rosenblatt separation --proof, or rosenblatt.separation in Python",
+    ),
+    "stream checkpoint": FileKind(
+        2,
+        "a checkpoint of rosenblatt stream, which resumes from it",
+        "Start again in another folder",
+    ),
+    "dask checkpoint": FileKind(
+        2, "a checkpoint of a fit on Dask, which resumes from it", "Call fit without resume"
+    ),
+}
+EARLIER = {"online perceptron": "model", "rounds of mixing": "dask checkpoint"}
 
 STEPS = np.zeros(256, dtype=np.int8)
 STEPS[list(b"[{")] = 1
@@ -214,7 +243,8 @@ def _reject_constant(text: str) -> NoReturn:
 def compute_checksum(value: dict[str, Any]) -> str:
     """Return the SHA-256 of an object without its checksum, whatever its formatting."""
     content = {key: part for key, part in value.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def dump_with_checksum(
@@ -225,12 +255,15 @@ def dump_with_checksum(
     return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
-def describe_file(value: Any) -> str:
-    """Return what a file of this program is and what reads it; "" for any other file."""
-    for key, kind, what in FILES if isinstance(value, dict) else ():
-        if value.get(key) == kind and (key != "kind" or value.get("program") == "rosenblatt"):
-            return what
-    return ""
+def kind_of_file(value: Any) -> str:
+    """Return the kind of a file of this program; "" for any other file."""
+    if not isinstance(value, dict):
+        return ""
+    kind = value.get("rosenblatt")
+    if value.get("program") == "rosenblatt":  # as version 0.1 wrote checkpoints and streams
+        kind = value.get("kind")
+        kind = EARLIER.get(kind, kind) if isinstance(kind, str) else ""
+    return kind if isinstance(kind, str) and kind in KINDS else ""
 
 
 class Parts:
@@ -244,17 +277,27 @@ class Parts:
         where = shorten(where, most=120)
         raise DataError(f"{self.name} is not a valid {self.kind}: {where} {what}.")
 
-    def of_format(self, value: Any, expected: int) -> dict[str, Any]:
-        """Return an object of the expected kind and format."""
-        if not isinstance(value, dict) or value.get("rosenblatt") != self.kind:
-            what = describe_file(value) or f"not a {self.kind} of rosenblatt"
+    def of_format(self, value: Any) -> dict[str, Any]:
+        """Return an object of the expected kind and its current format."""
+        found = kind_of_file(value)
+        if found != self.kind:
+            what = KINDS[found].description if found else f"not a {self.kind} of rosenblatt"
             raise DataError(f"{self.name} is {what}.")
+        expected, _, remedy = KINDS[self.kind]
         if value.get("format") != expected:
+            older = value.get("format", value.get("version"))
             raise DataError(
-                f"{self.name} has format {quote(value.get('format'))}; "
-                f"this version of rosenblatt reads format {expected}."
+                f"{self.name} has format {quote(older)}; this version of rosenblatt reads format "
+                f"{expected}. {remedy}."
             )
-        return value
+        return dict(value)
+
+    def check_checksum(self, value: dict[str, Any]) -> None:
+        """Raise DataError if an object was changed after it was written."""
+        if value.get("checksum") != compute_checksum(value):
+            raise DataError(
+                f"{self.name} was changed after it was written: its checksum does not match."
+            )
 
     def number(self, value: Any, where: str) -> float:
         """Return a finite number."""

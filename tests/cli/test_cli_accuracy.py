@@ -51,7 +51,7 @@ def test_learn_says_what_its_accuracy_is_worth(loans, told):
     for more in ((), ("--cv", "3"), ("--test", "test.csv"), ("--stream", "--test", "test.csv")):
         code, out, err = told(*LEARN, *more)
         assert code == 0, err
-        model = json.loads(Path("model.json").read_text())["learnt"]["accuracy"]
+        model = json.loads(Path("model.json").read_text())["training"]["accuracy"]
         table = np.array(model["confusion"])
         assert table_in(out) == table.tolist()
         assert model["rows"] == table.sum()
@@ -77,7 +77,7 @@ def test_predict_on_rows_with_answers_says_the_same_as_learn(loans, told, answer
     learnt = answer(*LEARN, "--test", "test.csv")["accuracy"]
     found = answer("predict", "model.json", "test.csv", "-o", "out.csv")["accuracy"]
     assert found == {key: learnt[key] for key in found}
-    assert {*learnt} - {*found} == {"measured on", "learnt_from", "unseen", "roc_auc"}
+    assert {*learnt} - {*found} == {"measured on", "training_rows", "unseen", "roc_auc"}
     lines = [line.split(",") for line in Path("out.csv").read_text().splitlines()[1:]]
     true, said = [line[2] for line in lines], [line[3] for line in lines]
     assert found["confusion"] == confusion_matrix(true, said, labels=["no", "yes"]).tolist()
@@ -126,7 +126,7 @@ def test_a_test_file_with_categories_never_seen_says_so(loans, told, answer):
 
 def test_the_report_has_the_table(loans, told):
     assert told(*LEARN, "--report")[0] == 0
-    table = json.loads(Path("model.json").read_text())["learnt"]["accuracy"]["confusion"]
+    table = json.loads(Path("model.json").read_text())["training"]["accuracy"]["confusion"]
     page = Path("report.html").read_text()
     for name, counts in zip(("no", "yes"), table, strict=True):
         cells = "".join(f'<td class="n">{count}</td>' for count in counts)

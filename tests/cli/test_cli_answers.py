@@ -26,13 +26,8 @@ def test_one_answer_of_three_is_learnt_against_the_rest(told, tmp_path, way):
     data = put(tmp_path, "d.csv", SPECIES)
     code, _, err = told("learn", data, "--target", "species", "--positive", "setosa", *way)
     assert code == 0, err
-    kept = json.loads((tmp_path / "model.json").read_text())["answers"]
-    assert kept == {
-        "column": "species",
-        "negative": "not setosa",
-        "positive": "setosa",
-        "others": True,
-    }
+    kept = json.loads((tmp_path / "model.json").read_text())["target"]
+    assert kept == {"column": "species", "labels": ["not setosa", "setosa"], "others": True}
     assert load(tmp_path / "model.json").classes_.tolist() == ["not setosa", "setosa"]
     code, out, err = told("predict", "model.json", data, "--json")
     assert code == 0, err
@@ -65,7 +60,7 @@ def test_a_model_whose_others_is_no_truth_value_is_refused(told, tmp_path):
     (tmp_path / "model.json").write_text(model.replace('"others": true', '"others": 1'))
     code, _, err = told("predict", "model.json", data)
     assert code == 65
-    assert "answers.others" in err
+    assert "target.others" in err
 
 
 def refusal(told, folder, text, *options):

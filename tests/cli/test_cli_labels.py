@@ -172,7 +172,7 @@ def test_the_mean_of_the_weights_can_be_asked_for(told, tmp_path, labels):
     code, out, _ = told("learn", data, "--target", "y", "--algorithm", "average")
     assert (code, "the average of its weights has " in out) == (0, True)
     model = rb.load(tmp_path / "model.json")
-    assert model.learnt["algorithm"] == "average"
+    assert model.training["algorithm"] == "average"
     x = np.arange(30.0)
     y = np.repeat(["a", "b", "c" if labels == 3 else "a"], 10)
     result = rb.learn(np.column_stack((x, x * x)), y, algorithm="average")

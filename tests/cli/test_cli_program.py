@@ -150,9 +150,9 @@ def test_ctrl_c_keeps_the_best_so_far_and_says_so(program, tmp_path):
     )
     assert code == 130
     assert "interrupted; the best line so far is kept" in seen
-    learnt = json.loads((tmp_path / "model.json").read_text())["learnt"]
-    assert learnt["interrupted"] is True
-    assert learnt["mistakes"] < 500
+    training = json.loads((tmp_path / "model.json").read_text())["training"]
+    assert training["interrupted"] is True
+    assert training["mistakes"] < 500
 
 
 @pytest.mark.slow_without_jit

@@ -128,9 +128,9 @@ def check(name, folder, whole, code, out, err):
         assert undecided != ("model.json" in left), where
         return "undecided" if undecided else "it was done, 130"
     load(folder / "model.json")
-    learnt = json.loads((folder / "model.json").read_text())["learnt"]
-    assert ("best line so far is kept" in err) == learnt["interrupted"], where
-    if learnt["interrupted"]:
+    training = json.loads((folder / "model.json").read_text())["training"]
+    assert ("best line so far is kept" in err) == training["interrupted"], where
+    if training["interrupted"]:
         return "the best so far"
     return "not tested" if "was not measured" in err else "it was done, 130"
 
@@ -197,8 +197,8 @@ def test_ctrl_c_within_an_import_is_an_interrupt_like_any_other(tmp_path, module
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     if (tmp_path / "model.json").exists():
-        learnt = json.loads((tmp_path / "model.json").read_text())["learnt"]
-        assert learnt["interrupted"]
+        training = json.loads((tmp_path / "model.json").read_text())["training"]
+        assert training["interrupted"]
         assert "best line so far is kept" in done.stderr
     else:
         assert "nothing was written" in done.stderr

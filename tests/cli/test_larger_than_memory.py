@@ -217,7 +217,7 @@ def test_a_proof_made_one_way_holds_the_other_way(told, tmp_path, monkeypatch, s
     told(*ask, "parts.json")
     whole, parts = (json.loads((tmp_path / f"{n}.json").read_text()) for n in ("whole", "parts"))
     assert whole["columns"] == parts["columns"]
-    assert whole["answers"] == parts["answers"]
+    assert whole["target"] == parts["target"]
     assert whole["proof"]["data"] == parts["proof"]["data"]
     assert whole["columns"][0]["values"] == ["a", "b", "late"]
     assert told("verify", "whole.json", "d.csv")[0] == 0

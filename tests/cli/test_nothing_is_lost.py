@@ -106,7 +106,7 @@ def test_learn_replaces_a_model_of_its_own_and_no_other_file(told, here):
         assert (code, "model.json" in err, "-o FILE" in err) == (64, True, True)
         assert (here / "model.json").read_text() == foreign
     assert told(*learn, "-o", "model.json")[0] == 0  # a person said so
-    assert rb.load("model.json").answers.column == "y"
+    assert rb.load("model.json").target.column == "y"
 
 
 def test_a_report_replaces_a_report_and_no_other_page(told, here):

@@ -344,8 +344,8 @@ def test_a_checkpoint_that_is_not_ones_own_is_refused(program, tmp_path):
         assert (done.returncode, sentence in done.stderr) == (code, True), done.stderr
     for text, sentence in [
         (whole[: len(whole) // 2], "damaged"),
-        (whole.replace('"version": 1', '"version": 9'), "version 9"),
-        (whole.replace('"bad":0', '"bad":1'), "was changed"),
+        (whole.replace('"format": 2', '"format": 9'), "format 9"),
+        (whole.replace('"bad": 0', '"bad": 1'), "was changed"),
     ]:
         (folder / "checkpoint.json").write_text(text)
         done = program(path, *kept, "--resume")

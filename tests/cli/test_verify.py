@@ -169,7 +169,7 @@ def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, c
         else:
             assert code in (1, 65), (what, err)
             if what.startswith(("the answers", "only the answers")):
-                assert "has the answers and is among the features" in err, what
+                assert "is the target and is among the features" in err, what
     assert 5 <= verified < count
     tried("forged plans of columns", count)
 
@@ -184,8 +184,8 @@ def test_a_change_without_a_new_checksum_is_refused(tmp_path, capfd):
     whole = json.loads(proof.read_text())
     changes = [
         lambda v: v.update(missing="mean"),
-        lambda v: v["answers"].update(positive="no", negative="yes"),
-        lambda v: v["answers"].update(column="town"),
+        lambda v: v["target"]["labels"].reverse(),
+        lambda v: v["target"].update(column="town"),
         lambda v: v["columns"].pop(),
         lambda v: v["columns"].reverse(),
         lambda v: v["columns"][0].update(name="id"),
@@ -369,7 +369,7 @@ def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
     )
     model.save(path)
     value = json.loads(path.read_text())
-    value["answers"]["column"] = "a"
+    value["target"]["column"] = "a"
     path.write_text(json.dumps(value))
-    with pytest.raises(ValueError, match="has the answers and is among the features"):
+    with pytest.raises(ValueError, match="is the target and is among the features"):
         rb.load(path)

@@ -147,7 +147,7 @@ def test_the_saved_model_is_the_mean(tmp_path):
     model = rb.load(tmp_path / "model.json")
     assert model.weights_.tolist() == mean_of(clf).tolist()
     assert model.predict(X).tolist() == clf.predict(X).tolist()
-    assert "mistakes" not in model.learnt  # those counted are not the mean's
+    assert "mistakes" not in model.training  # those counted are not the mean's
 
 
 def test_average_is_yes_or_no():

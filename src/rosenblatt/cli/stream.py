@@ -90,7 +90,10 @@ ABOVE_0 = NumberRange(min=0, min_open=True)
 )
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if there is one.")
 @click.option(
-    "--save", type=click.Path(), metavar="FILE", help="Write the model to this file at the end."
+    "--save",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the model to this file every N lines and at the end.",
 )
 @click.option("--quiet", is_flag=True, help="Print no status line.")
 @kind_options
@@ -135,15 +138,16 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
             print_note("for three or more labels, list all of them with --labels.")
         if streamer.stopped_by is None:
             _check_progress(streamer)
-        if given["save"] is not None:
-            model.save(given["save"])
+        streamer.save()
         Console(as_json).result(_result(model, tally, status))
     return 0 if streamer.stopped_by is None else 128 + streamer.stopped_by
 
 
 def _check(data: str, given: dict[str, Any], folder: CheckpointFolder | None) -> None:
-    if folder is None and (given["resume"] or given["every"]):
-        raise UsageError("--resume and --every need a checkpoint; give --checkpoint DIR.")
+    if folder is None and given["resume"]:
+        raise UsageError("--resume needs a checkpoint; give --checkpoint DIR.")
+    if folder is None and given["every"] and given["save"] is None:
+        raise UsageError("--every needs a file to write; give --checkpoint DIR or --save FILE.")
     if given["follow"] and data == "-":
         raise UsageError(
             "--follow needs a file; leave it out, since standard input is always followed."
@@ -184,8 +188,8 @@ def _streamer(
         model, tally.predicted, given["margin"], given["quiet"] or given["as_json"]
     )
     outlets = _outlets(given, folder, kept)
-    every = (given["every"] or EVERY) if folder is not None else None
-    how = (options, outlets, folder, every, given["strict"])
+    every = (given["every"] or EVERY) if folder is not None or given["save"] else None
+    how = (options, outlets, folder, every, given["strict"], given["save"])
     return Streamer(model, source, feed, kinds, tally, status, *how)
 
 

@@ -21,10 +21,14 @@ from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import CheckpointFolder
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.online.inputs import BlockLabels, Labels, Named, plain_row
-from rosenblatt.read.feed import Batch, Kinds, Place, describe_kinds, encode_values
-from rosenblatt.read.lines import JsonFeed
-from rosenblatt.read.source import read_in_background
-from rosenblatt.read.stream import FIRST_LINES, LineStream, RowStream, feed_to_json
+from rosenblatt.online.raw import RawColumns
+from rosenblatt.read.columns import Category, Column, Flag, Number, Words, Written
+from rosenblatt.read.csv import CsvFeed
+from rosenblatt.read.encoding import Encoding
+from rosenblatt.read.feed import VOCABULARY, Batch, Kinds, Place, describe_kinds, encode_values
+from rosenblatt.read.lines import LABEL, JsonFeed, LibsvmFeed
+from rosenblatt.read.source import number_columns, read_in_background
+from rosenblatt.read.stream import FIRST_LINES, Feed, LineStream, RowStream, feed_to_json
 
 READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
 IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
@@ -54,6 +58,7 @@ class Streamer:
     folder: CheckpointFolder | None
     every: int | None
     strict: bool
+    save_to: str | None = None  # the model file, which is replaced at every checkpoint
     stopped_by: int | None = None
 
     def __post_init__(self) -> None:
@@ -84,7 +89,9 @@ class Streamer:
         self.stopped_by = signum
 
     def checkpoint(self, ended: bool = False) -> None:
-        """Write state and position together, after flushing the outputs to disk."""
+        """Write the model, then state and position together, after flushing the outputs."""
+        if self.save_to is not None and self.model.n_seen and not ended:
+            self.save()
         if self.folder is None:
             return
         outlets = {name: out and out.sync() for name, out in self.outlets.items()}
@@ -98,6 +105,11 @@ class Streamer:
             "ended": ended,
         }
         self.folder.write(content | outlets)
+
+    def save(self) -> None:
+        """Replace the model file."""
+        if self.save_to is not None:
+            self.model.to_model(columns_of(self.feed, self.kinds)).save(self.save_to)
 
     def _batches(self) -> Iterator[Batch]:
         chunks = self.stream.chunks(self.tally.place, self.every)
@@ -145,6 +157,28 @@ class Streamer:
                 self._process(*sift(self.feed, part, self.model, self.kinds))
         self.checkpoint(ended=True)
         raise DataError(f"{self.stream.name}, line {first.number}: {first.why}.")
+
+
+def columns_of(feed: Feed, kinds: Kinds) -> RawColumns:
+    """Return the columns of the rows of a stream, for a model file."""
+    if isinstance(feed, LibsvmFeed):
+        return RawColumns(Encoding((), "zero"), LABEL)
+    width, missing = None, "zero"
+    if not isinstance(feed, JsonFeed):
+        kinds = {name: feed.kinds.get(name, "number") for name in feed.features}
+        missing = "drop"  # such a line is a bad line
+    if isinstance(feed, CsvFeed) and list(feed.names) == number_columns(len(feed.names)):
+        width = len(feed.names)
+    columns: list[Column] = []
+    for name, kind in kinds.items():
+        if kind == "number" and isinstance(feed, CsvFeed) and feed.decimal != ".":
+            columns.append(Written(name, decimal=feed.decimal))
+        elif kind in ("category", "text"):
+            columns.append((Category if kind == "category" else Words)(name, ()))
+        else:
+            columns.append((Flag if kind == "flag" else Number)(name))
+    stop_words = tuple(sorted(VOCABULARY.stop_words))
+    return RawColumns(Encoding(tuple(columns), missing, stop_words), feed.target, width)
 
 
 def sift(feed: Any, batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:

@@ -29,7 +29,7 @@ from rosenblatt.files import read_checksummed, write_checksummed
 
 Floats = NDArray[np.float64]
 
-KIND = "rounds of mixing"  # identifies these checkpoint files
+KIND = "dask checkpoint"  # identifies these checkpoint files
 SHORT_EPOCH = 0.05  # seconds: below this, Dask costs more than the work
 ROUNDS = 32  # minimum number of rounds over which the pocket spreads its updates
 

@@ -124,7 +124,7 @@ class StreamMemory:
     ) -> None:
         self.kept = AVERAGED * average + POCKETED * pocket
         # In the order of `rule.Memory`; with more than two labels, one for each label.
-        vectors = ("w", *("pocket", "rival", "runner") * pocket, *("u",) * average)
+        vectors = ("w", *("pocket", "candidate", "runner") * pocket, *("u",) * average)
         self.labels = labels
         if labels > 2:
             vectors = tuple(f"{name} {k}" for name in vectors for k in range(labels))

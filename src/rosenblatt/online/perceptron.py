@@ -5,25 +5,27 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping
-from os import PathLike
-from typing import Any
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.checks as checks
-import rosenblatt.files as files
 import rosenblatt.rowformats as rowformats
-from rosenblatt.errors import quote, with_index_labels
+from rosenblatt.errors import DataError, RowError, quote, with_index_labels
 from rosenblatt.examples import joint_rows
-from rosenblatt.hypothesis import ZEROS
+from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.online.inputs import Block, BlockLabels, Labels, plain_row
 from rosenblatt.online.memory import NOTHING, PREDICTORS, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.online.rule import MISTAKES, RECENT, SEEN
-from rosenblatt.tables import LARGE
+from rosenblatt.tables import LARGE, column_names
 from rosenblatt.text import plural, shorten
 
-KIND = "online perceptron"
+if TYPE_CHECKING:
+    from rosenblatt.model import Model
+    from rosenblatt.online.raw import RawColumns
+
 # The parameters in a state, which has the labels beside them.
 PARAMETERS = (
     *("eta0", "fit_intercept", "intercept_scaling", "zero"),
@@ -109,6 +111,7 @@ class OnlinePerceptron:
         self._memory = StreamMemory(self.window, self.average, self.pocket, max(2, len(known.met)))
         self._set_labels(known)
         self._row = DictRow(self._x0)  # the current example
+        self._raw: RawColumns | None = None  # of a loaded model whose rows have to be encoded
 
     def __repr__(self) -> str:
         return (
@@ -225,7 +228,7 @@ class OnlinePerceptron:
             row.step = self._steps[y]
         except (KeyError, TypeError):
             self._add_label(self._labels.learn(y))
-            row = self._score(row.x)
+            row = self._score(x)
             row.copy, row.step = None, self._steps[y]
         self._memory.learn_row(row, self._zero, self._places[y] if self._many else None)
         row.x = NOTHING  # keep no reference to the caller's data
@@ -238,6 +241,8 @@ class OnlinePerceptron:
         X : array, sparse matrix, frame or Arrow batch of shape (n, d)
             Rows; columns without names are named 0, 1, … by position.
         """
+        if self._raw is not None and column_names(X) is not None:
+            return np.array([self.predict_one(row) for row in _rows_of(X)])
         block = Block.of(X, self._memory)
         with with_index_labels(X):
             block.check()
@@ -259,7 +264,8 @@ class OnlinePerceptron:
         y : sequence of length n
             Their labels.
         """
-        self._learn_block(X, y, every=True)
+        if self._learn_raw(X, y, every=True) is None:
+            self._learn_block(X, y, every=True)
 
     def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
         """Predict each row of a block, then learn it if it has a label.
@@ -276,6 +282,8 @@ class OnlinePerceptron:
         array of n labels
             None for rows before any label was known.
         """
+        if (predictions := self._learn_raw(X, y, every=False)) is not None:
+            return np.array(predictions)
         known = self._labels
         parts = []
         for labels, signs in self._learn_block(X, y, every=False):
@@ -288,32 +296,102 @@ class OnlinePerceptron:
         return parts[0] if len(parts) == 1 else np.concatenate([p.astype(object) for p in parts])
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a JSON file, atomically.
+        """Write the model to a JSON file, atomically; `rb.load` and `rosenblatt predict` read it.
 
         Parameters
         ----------
         path : path
             File to write; an existing file is replaced only when the new one is complete.
         """
-        state = self.state()
-        for name in (*state["features"], *state["labels"]):
-            if type(name) not in (str, int, float, bool):
-                raise ValueError(
-                    f"{quote(name)} cannot be saved: in a file, features and labels must be "
-                    "text or numbers."
-                )
-        files.write_checksummed(path, KIND, state)
+        self.to_model().save(fspath(path))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
-        """Read a model that `save` wrote, the same to the last bit, without running code.
+        """Read a model file, without running code.
+
+        A model that `save` wrote is the same to the last bit. A model of `rosenblatt stream` takes
+        the rows of its file, with categories and text as they are, and ignores other columns; so
+        does a model of `rosenblatt learn`, which goes on from its weights.
 
         Parameters
         ----------
         path : path
             File to read.
         """
-        return cls.from_state(files.read_checksummed(path, KIND), str(path))
+        from rosenblatt.model import read_model
+        from rosenblatt.online.raw import RawColumns
+
+        found = read_model(fspath(path))
+        if found.stream is None:
+            model = cls._from_weights(found)
+        else:
+            model = cls.from_state(found.stream, str(path))
+        raw = RawColumns(found.encoding, found.target.column, found.width)
+        if (found.stream is None or raw.target) and not raw.has_entries:
+            model._raw = raw
+        return model
+
+    @classmethod
+    def _from_weights(cls, found: Model) -> OnlinePerceptron:
+        """Return a perceptron that starts with the weights of a model."""
+        from rosenblatt.online.raw import features_of
+
+        w, names = found.weights_ * 1.0, features_of(found.encoding)
+        w[..., 0] *= found.hypothesis.x0
+        if len(set(names)) < len(names):
+            raise DataError("two columns of this model have features with the same name.")
+        zero = next(name for name, sign in ZEROS.items() if sign == found.hypothesis.zero)
+        labels = found.target.spellings if found.target.others else list(found.target.names)
+        if labels != sorted(labels):  # one label against the rest
+            w, zero = -w, "negative" if zero == "positive" else "positive"
+        model = cls(zero=zero, labels=labels)
+        for vector, weights in zip(model._memory.V, np.atleast_2d(w).tolist(), strict=False):
+            vector.update(zip((X0, *names), weights, strict=True))
+        return model
+
+    def to_model(self, raw: RawColumns | None = None) -> Model:
+        """Return the weights that predict as a `Model`, with the state to continue from.
+
+        Parameters
+        ----------
+        raw : RawColumns, optional
+            The columns of the rows that the features were made of.
+        """
+        from rosenblatt.model import Model
+        from rosenblatt.online.raw import RawColumns
+        from rosenblatt.read.encoding import Encoding, TargetColumn
+
+        state = self.state()
+        for what, names, types in (
+            ("feature", state["features"], (str, int)),
+            ("label", state["labels"], (str, int, float, bool)),
+        ):
+            for name in names:
+                if type(name) not in types:
+                    raise ValueError(
+                        f"the {what} {quote(name)} cannot be saved: in a file, features must be "
+                        "text or integers, and labels text or numbers."
+                    )
+        raw = raw or self._raw or RawColumns(Encoding((), "zero"))
+        each = [(self.weights, self.intercept)]
+        if self._many:
+            each = [(self.weights[label], self.intercept[label]) for label in self.labels]
+        encoding, features = raw.of_features(dict.fromkeys(name for w, _ in each for name in w))
+        w = np.array([[w0, *(weights.get(name, 0.0) for name in features)] for weights, w0 in each])
+        training = {
+            "algorithm": "online perceptron",
+            "predict with": self.predict_with,
+            "examples": self.n_seen,
+            "mistakes": self.n_mistakes,
+        }
+        return Model(
+            encoding,
+            Hypothesis.of(w if self._many else w[0], 1.0, ZEROS[self.zero]),
+            TargetColumn(raw.target, self.labels),
+            training,
+            raw.width,
+            state,
+        )
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain values; they do not depend on how calls cut the stream."""
@@ -354,6 +432,8 @@ class OnlinePerceptron:
         row.copy = None
         if memory.array is not None:
             memory.by_name()
+        if self._raw is not None and (isinstance(x, Mapping) or type(x).__name__ == "Series"):
+            x = self._raw.encode(dict(x.items()), memory.V[0])
         if type(x) is dict:
             try:
                 values = tuple(x.values())
@@ -391,6 +471,25 @@ class OnlinePerceptron:
                 self._memory.flip_signs()
         self._set_labels(labels)
 
+    def _learn_raw(self, X: Any, y: Any, every: bool) -> list[Any] | None:
+        """Predict and learn raw rows one by one; return None for a block of features."""
+        if self._raw is None or column_names(X) is None:
+            return None
+        rows = _rows_of(X)
+        given = BlockLabels.of(y, len(rows), every)
+        given.plan(self._labels)  # before the first row is learned
+        for n, row in enumerate(rows):
+            try:
+                plain_row(self._raw.encode(row, ()))
+            except ValueError as error:
+                raise RowError("X, ", n, f": {str(error).removeprefix('x, ')}") from None
+        predictions = []
+        for n, row in enumerate(rows):
+            predictions.append(self.predict_one(row))
+            if given.missing is None or not given.missing[n]:
+                self.learn_one(row, given.values[n])
+        return predictions
+
     def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[Any]]]:
         """Predict and learn a block in parts; return the labels and predictions of each part."""
         block = Block.of(X, self._memory)
@@ -420,6 +519,13 @@ class OnlinePerceptron:
             block.check()
             raise
         return labels, signs
+
+
+def _rows_of(frame: Any) -> list[dict[str, Any]]:
+    from rosenblatt.read.columns import to_arrow
+
+    rows: list[dict[str, Any]] = to_arrow(frame).to_pylist()
+    return rows
 
 
 def _between(name: str, value: Any, least: float, most: float) -> float:

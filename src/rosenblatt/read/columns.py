@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +19,11 @@ from rosenblatt.tables import PROMISED, find_large, first_changed, is_changed_te
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 ENTRY = r"^\d{1,9}:" + NUMBER[1:].replace(r"\s*", "")
 OWN = "an index of its own with a value"
+# PyArrow's words for missing values, and the question mark of the UCI collection.
+MISSING = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
+    *("1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
+)
 
 
 class Column:
@@ -187,22 +192,55 @@ class Words(Column):
 
 @dataclass(frozen=True)
 class Entries(Column):
-    """The index:value entries of LIBSVM lines; an index that is absent is zero."""
+    """The index:value entries of LIBSVM lines; an index that is absent is zero.
+
+    A stream may know only some of the indices, which are then listed.
+    """
 
     kind: ClassVar[str] = "entries"
     name: str
     first: int
     size: int
+    listed: tuple[int, ...] | None = None
+
+    @property
+    def indices(self) -> Sequence[int]:
+        """Indices that are features, in order."""
+        return self.listed or range(self.first, self.first + self.size)
 
     @property
     def features(self) -> tuple[str, ...]:
-        return tuple(str(i) for i in range(self.first, self.first + self.size))
+        return tuple(map(str, self.indices))
 
     def encode(self, cells: Any) -> Any:
         index, value, rows, n = split_entries(cells, self.name)
-        index = index - self.first
-        known = (index >= 0) & (index < self.size)
-        return make_csr(value[known], rows[known], index[known], (n, self.size))
+        place = index - self.first
+        known = (place >= 0) & (place < self.size)
+        if self.listed:
+            place = np.minimum(np.searchsorted(self.listed, index), self.size - 1)
+            known = np.asarray(self.listed)[place] == index
+        return make_csr(value[known], rows[known], place[known], (n, self.size))
+
+    @classmethod
+    def of(cls, name: str, indices: Sequence[int]) -> Entries:
+        """Return the column of some indices, in order."""
+        first, size = (indices[0] if indices else 1), len(indices)
+        if first in (0, 1) and (not indices or indices[-1] == first + size - 1):
+            return cls(name, first, size)
+        return cls(name, first, size, tuple(indices))
+
+    def select(self, table: Any) -> Any:
+        """Return the columns of an array or CSR matrix that have these indices, or zeros."""
+        beyond = max(self.indices, default=0) + 1 - table.shape[1]
+        if beyond > 0 and isinstance(table, np.ndarray):
+            table = np.pad(table, ((0, 0), (0, beyond)))
+        elif beyond > 0:
+            table = table.copy()
+            table.resize(table.shape[0], table.shape[1] + beyond)
+        return table[:, list(self.indices)]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "name": self.name, "first": self.first, "size": self.size}
 
 
 KINDS: dict[str, type[Number | Category | Words | Entries]] = {
@@ -252,7 +290,11 @@ def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
 
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
     """Split all cells into lowercase words; return them and each cell's first word."""
-    words = pc.split_pattern_regex(pc.utf8_lower(as_text(cells)), r"[^\pL\pN_]+")
+    texts = as_text(cells)
+    lower = pc.utf8_lower(texts)
+    if pc.any(pc.match_substring_regex(texts, "[İΣ]")).as_py():  # not one letter for one
+        lower = pa.array([text.lower() for text in texts.to_pylist()], pa.string())
+    words = pc.split_pattern_regex(lower, r"[^\pL\pN_]+")
     return words.flatten(), words.offsets.to_numpy() - words.offsets[0].as_py()
 
 

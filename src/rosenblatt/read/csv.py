@@ -17,7 +17,7 @@ from pyarrow import csv
 
 from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, error_line
 from rosenblatt.messages import Message, Parameter
-from rosenblatt.read.columns import flatten, null_where
+from rosenblatt.read.columns import MISSING, flatten, null_where
 from rosenblatt.read.feed import NOT_UTF8, Batch, Chunk, Kinds, parse_by_halves, read_columns
 from rosenblatt.read.source import (
     HEAD,
@@ -35,7 +35,6 @@ from rosenblatt.read.source import (
     too_many_columns_error,
 )
 from rosenblatt.read.types import (
-    MISSING,
     Types,
     convert_promised,
     convert_to_best_type,

@@ -6,7 +6,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -19,6 +19,7 @@ from rosenblatt.engine import Kernel
 from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.examples import SINGLE_SQUARES, sum_of_squares
 from rosenblatt.read.columns import (
+    MISSING,
     Category,
     Column,
     Entries,
@@ -30,6 +31,7 @@ from rosenblatt.read.columns import (
     decode_text,
     flatten,
     is_moment,
+    is_text,
     null_where,
     unusable_content,
 )
@@ -55,7 +57,8 @@ class Encoding:
     """The columns that are used, their kinds, and the policy for missing values."""
 
     columns: tuple[Column, ...]  # in the order of their features in X
-    missing: str = "error"  # "drop": drop the row; "mean": impute the mean
+    missing: str = "error"  # "drop": drop the row; "mean" or "zero": impute that
+    stop_words: tuple[str, ...] = field(default=(), compare=False)  # that text columns leave out
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:
@@ -93,12 +96,14 @@ class Encoding:
 
     def types(self, strict: bool) -> dict[str, Any]:
         """Return the types to read columns as; text if non-numbers count as missing."""
-        loose = not strict and self.missing != "error"
+        loose = not strict and self.missing in ("drop", "mean")
         return {c.name: pa.string() if loose else c.type for c in self.columns}
 
     def encode(self, table: Any, name: str) -> Encoded:
         """Encode an Arrow table or record batch; `name` is its name in messages."""
-        check_columns_present(table.schema.names, (column.name for column in self.columns), name)
+        names = {column.name: None for column in self.columns}
+        if self.missing != "zero" or names.keys().isdisjoint(table.schema.names):
+            check_columns_present(table.schema.names, names, name)
         floats = self._encode_floats(table, name)
         if floats is not None:
             return floats
@@ -156,13 +161,17 @@ class Encoding:
         missing = np.isnan(numbers[:, 0])
         if not missing.any():
             return numbers
-        if self.missing == "error":
-            row = int(missing.argmax())
+        refused = missing & (self.missing == "error")
+        if self.missing == "zero" and is_text(flatten(cells).type):  # other text is no number
+            gaps = pc.is_in(as_text(cells), pa.array(MISSING)).to_numpy(zero_copy_only=False)
+            refused = missing & ~gaps
+        if refused.any():
+            row = int(refused.argmax())
             raise BadCellError(row, column.name, cell_as_text(cells, row), column.promised)
         if self.missing == "drop":
             keep &= ~missing
             return numbers
-        return np.where(np.isnan(numbers), column.mean, numbers)
+        return np.where(np.isnan(numbers), column.mean if self.missing == "mean" else 0.0, numbers)
 
     def _join_columns(self, blocks: list[Any]) -> Any:
         if self.is_sparse:
@@ -228,9 +237,7 @@ class TargetColumn:
 
     def to_json(self) -> dict[str, Any]:
         """Return the column and its labels as a model file stores them."""
-        if self.many:
-            return {"column": self.column, "labels": list(self.names)}
-        value = {"column": self.column, "negative": self.names[0], "positive": self.names[1]}
+        value = {"column": self.column, "labels": list(self.names)}
         return {**value, "others": True} if self.others else value
 
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -321,6 +328,8 @@ def check_columns_present(names: Sequence[str], needed: Iterable[str], name: str
 
 
 def _column_cells(table: Any, column: Column, name: str) -> Any:
+    if column.name not in table.schema.names:  # as the policy "zero" allows
+        return pa.nulls(table.num_rows, pa.string())
     cells = decode_text(table.column(column.name), column.name)
     if isinstance(column, Category) and is_moment(cells.type):
         return as_text(cells)
@@ -352,6 +361,8 @@ class UnseenCategories:
     def take(self, table: Any) -> None:
         """Count the rows of a table or record batch."""
         for column in self.columns:
+            if column.name not in table.schema.names:
+                continue
             cells = table.column(column.name)
             unknown = column.codes(cells) < 0
             if not unknown.any():

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.errors import error_line, quote
 from rosenblatt.messages import Message, Parameter
-from rosenblatt.read.columns import NUMBER, Vocabulary, flatten
+from rosenblatt.read.columns import MISSING, NUMBER, Vocabulary, flatten
 from rosenblatt.read.encoding import interleave_columns
-from rosenblatt.read.types import MISSING
 from rosenblatt.scoring import LONGEST_SQUARED
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, is_missing
 from rosenblatt.text import join_words, quote_column, shorten
@@ -161,7 +160,9 @@ def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], K
     return row, kinds
 
 
-def encode_value(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]]:
+def encode_value(
+    name: str, kind: str, value: Any, stop_words: Collection[str] = VOCABULARY.stop_words
+) -> Iterator[tuple[str, float]]:
     """Yield the features of a value in a column that is not numeric; none if it is missing.
 
     Examples
@@ -189,7 +190,7 @@ def encode_value(name: str, kind: str, value: Any) -> Iterator[tuple[str, float]
         yield f"{name}={text}", 1.0
     else:
         for word, count in Counter(re.findall(r"\w+", text.lower())).items():
-            if len(word) > 1 and word not in VOCABULARY.stop_words:
+            if len(word) > 1 and word not in stop_words:
                 yield f"{name}={word}", float(count)
 
 

@@ -101,7 +101,8 @@ def make_plan(rows: Rows, options: ColumnOptions, name: str) -> Plan:
     target = _decide_labels(surveys[column], column, request, name)
     features = {n: survey for n, survey in surveys.items() if n != column}
     columns, notes = decide_columns(rows, features, options, name)
-    return Plan(Encoding(columns, options.missing), target, guessed, notes)
+    stop_words = tuple(sorted(options.vocabulary.stop_words))
+    return Plan(Encoding(columns, options.missing, stop_words), target, guessed, notes)
 
 
 def plan_encoding(table: Any, options: ColumnOptions, name: str) -> Encoding:

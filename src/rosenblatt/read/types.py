@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rosenblatt.errors import BadCellError
 from rosenblatt.read.columns import (
     DECIMALS,
+    MISSING,
     Parsed,
     Styles,
     as_numbers,
@@ -31,11 +32,6 @@ from rosenblatt.read.columns import (
 from rosenblatt.read.encoding import plain_labels
 from rosenblatt.tables import find_large, is_changed_text
 
-# PyArrow's words for missing values, and the question mark of the UCI collection.
-MISSING = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
-    *("1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
-)
 # The type of a column is the first that fits all cells; bytes are not UTF-8 text.
 MOMENTS = (
     *(pa.date32(), pa.time32("s"), pa.timestamp("s"), pa.timestamp("ns")),

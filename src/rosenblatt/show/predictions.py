@@ -25,7 +25,7 @@ from rosenblatt.messages import Message, Parameter
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Number, is_bytes
 from rosenblatt.read.data import locate_errors, read_uniform_batches
-from rosenblatt.read.encoding import UnseenCategories
+from rosenblatt.read.encoding import Encoding, UnseenCategories
 from rosenblatt.read.source import Layout, Source, format_of, number_columns
 from rosenblatt.text import (
     cell_to_text,
@@ -173,7 +173,7 @@ class Reasons:
     """
 
     def __init__(self, model: Model) -> None:
-        self.hypothesis, self.labels = model.hypothesis, model.answers.spellings
+        self.hypothesis, self.labels = model.hypothesis, model.target.spellings
         self.names = model.feature_names_
         kinds = [
             (c.mean, True, 1) if isinstance(c, Number) else (0.0, False, len(c.features))
@@ -247,7 +247,7 @@ def _predict(
     model: Model, batch: Any, name: str, more: tuple[Reasons | None, bool]
 ) -> tuple[Any, NDArray[Any]]:
     found, (reasons, every), h = model.encoding.encode(batch, name), more, model.hypothesis
-    n, none = batch.num_rows, model.answers.none
+    n, none = batch.num_rows, model.target.none
     y, scores = np.full(n, none, dtype=np.intp), np.full((n, *model.weights_.shape[:-1]), np.nan)
     if len(found.rows):
         scores[found.rows] = h.scores(found.X)
@@ -260,7 +260,7 @@ def _predict(
     ahead = h.lead(scores, y)[0] if isinstance(h, JointHypothesis) else scores
     columns[_free("score", columns)] = pa.array(ahead, mask=gaps)
     if every and scores.ndim > 1:
-        for label, each in zip(model.answers.spellings, scores.T, strict=True):
+        for label, each in zip(model.target.spellings, scores.T, strict=True):
             columns[_free(f"score of {label}", columns)] = pa.array(each, mask=gaps)
     if reasons is not None:
         told = pa.array(reasons.of(found.X), pa.string())
@@ -282,7 +282,7 @@ def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
     names = None
     if model.width is not None and format_of(source, layout) == "CSV":
         columns = number_columns(model.width)
-        names = [name for name in columns if name != model.answers.column]
+        names = [name for name in columns if name != model.target.column]
         layout = replace(layout, header=False if layout.header is None else layout.header)
     return replace(layout, types=types, names=None if names is None else tuple(names))
 
@@ -291,17 +291,19 @@ class PredictionCounts:
     """Counts predictions, and correct ones if the rows have labels."""
 
     def __init__(self, model: Model) -> None:
-        self.answers = model.answers
-        self.labels = model.answers.spellings
+        self.target = model.target
+        self.labels = model.target.spellings
         self.rows, self.empty, self.strange = 0, 0, 0
         self.counts = np.zeros(len(self.labels), dtype=np.intp)
         self.accuracy = Accuracy.empty(len(self.labels))
-        self.unseen, self.tested = UnseenCategories(model.encoding), True
+        # Which values a stream has met is not recorded: those it never corrected have no weight.
+        known = model.encoding if model.stream is None else Encoding(())
+        self.unseen, self.tested = UnseenCategories(known), True
 
     def of(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
         """Yield the tables and count them."""
         for batch, y in batches:
-            there = y[y != self.answers.none]
+            there = y[y != self.target.none]
             self.rows += len(y)
             self.counts += np.bincount(np.maximum(there, 0), minlength=len(self.labels))
             self.empty += len(y) - len(there)
@@ -310,13 +312,13 @@ class PredictionCounts:
             yield batch
 
     def _test(self, batch: Any, answers: NDArray[Any]) -> None:
-        column = self.answers.column
+        column = self.target.column
         if not self.tested or column not in batch.schema.names:
             return
         if pa.types.is_nested(batch.column(column).type):
             return
         try:
-            y, strange = self.answers.read(batch.column(column))
+            y, strange = self.target.read(batch.column(column))
         except (
             BadCellError,
             pa.ArrowException,
@@ -336,7 +338,7 @@ class PredictionCounts:
             neither = "none of the labels"
             if len(self.labels) == 2:
                 neither = 'neither "{}" nor "{}"'.format(*self.labels)
-            where = quote_column(self.answers.column)
+            where = quote_column(self.target.column)
             reporter.note(f"{plural(self.strange, 'row')} with {neither} in {where}; not tested.")
         if self.accuracy.rows:
             where = f"{plural(self.accuracy.rows, 'row')} with a label in the file"
