@@ -13,7 +13,7 @@ import numpy as np
 from bench.line import Line
 from bench.measure import faster, figure, interleaved, peer
 
-SHARDS, WORKERS = 8, 2
+PARTITIONS, WORKERS = 8, 2
 
 
 @contextmanager
@@ -26,11 +26,11 @@ def cluster(workers: int = WORKERS) -> Iterator[Any]:
         yield client
 
 
-def examples(client: Any, n: int, d: int = 30, shards: int = SHARDS) -> tuple[Any, Any]:
+def examples(client: Any, n: int, d: int = 30, partitions: int = PARTITIONS) -> tuple[Any, Any]:
     """Return float32 rows in the workers' memory, one label in ten at random."""
     da = peer("dask.array", "dask[array]")
     rng = da.random.default_rng(0)
-    rows = -(-n // shards)
+    rows = -(-n // partitions)
     X = rng.standard_normal((n, d), chunks=(rows, d)).astype(np.float32)
     w = np.random.default_rng(1).standard_normal(d).astype(np.float32)
     right = rng.random(n, chunks=rows) >= 0.1
@@ -47,12 +47,12 @@ def a_round(quick: bool) -> Iterator[Line]:
     n = 100_000 if quick else 2_000_000
     with cluster() as client:
         rounds = Rounds(client, n)
-        shards = rounds.at_home()
+        partitions = rounds.at_home()
         with ThreadPoolExecutor(WORKERS) as pool:
 
             def kernel() -> list[Any]:
                 turns = rounds.turns()
-                return list(pool.map(run_epoch, shards, turns, [rounds.state.w] * len(turns)))
+                return list(pool.map(run_epoch, partitions, turns, [rounds.state.w] * len(turns)))
 
             here, there = kernel(), rounds.once()
             assert all(a.updates == b.updates for a, b in zip(here, there, strict=True))
@@ -69,13 +69,13 @@ def a_round(quick: bool) -> Iterator[Line]:
 class Rounds:
     """The second round of a run, again and again from the same state."""
 
-    def __init__(self, client: Any, n: int, d: int = 30, shards: int = SHARDS) -> None:
+    def __init__(self, client: Any, n: int, d: int = 30, partitions: int = PARTITIONS) -> None:
         from rosenblatt.algorithms.pla import Budget, Rule
         from rosenblatt.dask import mixing
         from rosenblatt.dask.partitions import Partitions
 
         self.mixing = mixing
-        self.X, self.y = examples(client, n, d, shards)
+        self.X, self.y = examples(client, n, d, partitions)
         self.partitions = Partitions(client, 300.0)
         self.partitions.load(self.X, self.y, 1.0)
         self.plan = mixing.Plan(Rule(), Budget())
@@ -93,7 +93,7 @@ class Rounds:
 
 
 def beside_incremental(quick: bool) -> Iterator[Line]:
-    """One pass over data in the workers' memory: all shards at once here, one by one there."""
+    """One pass over data in the workers' memory: all partitions at once here, one by one there."""
     from sklearn.linear_model import Perceptron as Peer
 
     from rosenblatt.dask import Perceptron

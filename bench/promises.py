@@ -137,8 +137,8 @@ BIG = (
 )  # fmt: skip
 
 DASK = (
-    Promise("dask.round-2000000x30", 8, "one round on 2,000,000 × 30 float32, 8 shards in the workers' memory, in excess of the kernel's own time", most(70), "ms"),
-    Promise("dask.incremental", 8, "one pass over the shards, compared with dask_ml's Incremental with scikit-learn's Perceptron", least(4), "× faster"),
+    Promise("dask.round-2000000x30", 8, "one round on 2,000,000 × 30 float32, 8 partitions in the workers' memory, in excess of the kernel's own time", most(70), "ms"),
+    Promise("dask.incremental", 8, "one pass over the partitions, compared with dask_ml's Incremental with scikit-learn's Perceptron", least(4), "× faster"),
 )  # fmt: skip
 
 GROWTH = tuple(
