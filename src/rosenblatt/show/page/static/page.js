@@ -175,7 +175,7 @@ class Page {
     this.look = look;
   }
 
-  // Load the examples of the state, and train from them.
+  // Load the examples of the state, and train on them.
   async load() {
     if (this.own?.labels.length > 2 && isProjected(this.state))
       this.state = { ...this.state, ...fileState(this.own) };
@@ -187,7 +187,7 @@ class Page {
     await this.train(state.t);
   }
 
-  // Train from the current examples; of several requests only the last is served.
+  // Train on the current examples; of several requests only the last is served.
   async train(t) {
     this.request = { t };
     if (this.training) return this.training;
@@ -235,7 +235,7 @@ class Page {
     this.remember();
   }
 
-  // Show other examples at once, and train from them as soon as there is time.
+  // Show other examples at once, and train on them as soon as there is time.
   change(points, done, before = this.points) {
     const { player, state } = this;
     const atEnd = player.t > 0 && player.t === player.story.T;
