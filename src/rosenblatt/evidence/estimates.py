@@ -246,6 +246,7 @@ class LimitingModel:
             np.zeros(len(rows)) if offset is None else offset[rows],
         )
 
+    @one_blas_thread()
     def reduced(self) -> ReducedModel:
         """Return the rows that overlap, with columns that are independent on them."""
         if self.family in ("multinomial", "ordinal"):
@@ -255,7 +256,11 @@ class LimitingModel:
             )
         rows = self._rows(limit=True)
         X = self.data.X[rows]
-        if isinstance(X, np.ndarray) or X.shape[0] * X.shape[1] <= MOST_ENTRIES:
+        small = X.shape[0] * X.shape[1] <= MOST_ENTRIES
+        if self.components is None and not isinstance(X, np.ndarray):
+            kept = independent(sparse.csr_array(X)).tolist()
+            X = to_dense(X) if small else X
+        elif small or isinstance(X, np.ndarray):
             part = X = to_dense(X)
             if self.components is not None:  # what is constant within a set says nothing
                 groups = np.unique(self.components[rows], return_inverse=True)[1]
@@ -263,8 +268,6 @@ class LimitingModel:
                 np.add.at(sums, groups, X)
                 part = X - (sums / np.bincount(groups)[:, None])[groups]
             kept = _independent_columns(part)
-        elif self.components is None:
-            kept = independent(sparse.csr_array(X)).tolist()
         else:
             raise ValueError("the design is too large to be written out; leave out the rows .rows.")
         data = self.data
@@ -338,13 +341,13 @@ class LimitingModel:
         except (ValueError, ArithmeticError, linalg.LinAlgError, KeyboardInterrupt):
             return None
 
-    @property
+    @cached_property
     def estimates(self) -> dict[Name, float]:
         """Return the finite estimates; inf, -inf or nan for the others."""
         values = zip(self.names, self.fitted.estimates.tolist(), strict=True)
         return {name: self._where_finite(name, value) for name, value in values}
 
-    @property
+    @cached_property
     def standard_errors(self) -> dict[Name, float]:
         """Return the standard errors of the finite estimates, nan for the others."""
         if self.is_wide:
@@ -451,13 +454,15 @@ class LimitingModel:
 def _independent_columns(X: Array) -> list[int]:
     """Return the first columns that span all; what is identified is in every such set."""
     kept: list[int] = []
-    Q = np.empty((len(X), 0))
+    Q = np.empty(X.shape, order="F")
     for j, column in enumerate(X.T):
-        left = column - Q @ (Q.T @ column)
-        left = left - Q @ (Q.T @ left)
+        some, left = Q[:, : len(kept)], column
+        for _ in range(2):  # the second time for rounding errors
+            left = left - some @ (some.T @ left)
         length = np.linalg.norm(left)
         if length > 1e-10 * np.linalg.norm(column):
-            kept, Q = [*kept, j], np.column_stack((Q, left / length))
+            Q[:, len(kept)] = left / length
+            kept.append(j)
     return kept
 
 
