@@ -1,5 +1,6 @@
 """A fitted pipeline that ends in one of our estimators is as good as the estimator."""
 
+import csv
 import warnings
 
 import matplotlib as mpl
@@ -24,6 +25,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier
+from test_model_file import predicted_by_node
 from tried import times
 
 import rosenblatt as rb
@@ -205,15 +207,19 @@ def test_named_columns_are_kept_and_predicted_as_before(tmp_path, estimator, pre
 
 @pytest.mark.filterwarnings("ignore:Found unknown categories")
 @pytest.mark.parametrize("count", [2, 3])
-def test_a_file_is_predicted_as_the_pipeline_predicts_its_frame(tmp_path, monkeypatch, count):
+def test_a_file_is_predicted_by_the_command_and_in_node_as_by_the_pipeline(
+    tmp_path, monkeypatch, count
+):
     monkeypatch.chdir(tmp_path)
     X, labels = applicants(7)
     pipe = fitted(of_columns(), rb.Perceptron(average=True, max_iter=20), X=X, y=labels[count])
     rb.save(pipe, "model.json")
     unseen(X).to_csv("new.csv", index=False)
     assert rosenblatt(["predict", "model.json", "new.csv", "-o", "out.csv"]) == 0
-    found = pd.read_csv("out.csv")["prediction"]
-    assert found.tolist() == pipe.predict(pd.read_csv("new.csv")).tolist()
+    found, expected = pd.read_csv("out.csv")["prediction"], pipe.predict(pd.read_csv("new.csv"))
+    assert found.tolist() == expected.tolist()
+    with open("new.csv", newline="") as file:
+        assert predicted_by_node("model.json", list(csv.DictReader(file)), tmp_path) == [*expected]
 
 
 def test_columns_of_an_array_are_kept_by_their_places(tmp_path):
