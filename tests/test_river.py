@@ -98,3 +98,15 @@ def test_probabilities_are_refused_with_what_to_do_instead(labels):
         Perceptron(labels=labels).predict_proba_many([[1.0]])
     with pytest.raises(NotImplementedError, match="Accuracy"):
         evaluate.progressive_val_score(datasets.Phishing().take(5), Perceptron(), metrics.ROCAUC())
+
+
+def test_a_model_of_river_is_saved_as_any_other(tmp_path):
+    model = Perceptron(predict_with="average")
+    rows = [(x, y) for x, y in datasets.Phishing().take(300)]
+    for x, y in rows:
+        model.learn_one(x, y)
+    rb.save(model, tmp_path / "m.json")
+    expected = [model.predict_one(x) for x, _ in rows]
+    assert rb.load(tmp_path / "m.json").predict([x for x, _ in rows]).tolist() == expected
+    again = rb.OnlinePerceptron.load(tmp_path / "m.json")
+    assert [again.predict_one(x) for x, _ in rows] == expected
