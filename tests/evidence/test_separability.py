@@ -433,30 +433,6 @@ def test_ctrl_c_after_the_decision_keeps_it():
     assert all(s.verdict in ("separable", "undecided") for s in found)
 
 
-def test_progress_is_shown_on_a_terminal_from_two_seconds_on(monkeypatch):
-    lines = []
-
-    class Shown:
-        def __init__(self, line, console):
-            lines.append(line)
-
-        def start(self):
-            lines.append("started")
-
-        def update(self, line):
-            lines.append(line)
-
-        def stop(self):
-            lines.append("stopped")
-
-    monkeypatch.setattr("rich.status.Status", Shown)
-    monkeypatch.setattr("rosenblatt.clock.SILENT_SECONDS", 0.0)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    rb.separability([[0.0], [1.0], [3.0]], [0, 0, 1])
-    assert "passes" in lines[0]
-    assert lines[-1] == "stopped"
-
-
 # Published data
 
 

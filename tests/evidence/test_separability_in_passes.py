@@ -176,7 +176,8 @@ def test_ctrl_c_leaves_it_undecided():
     assert answer.upper >= rb.separability(X, y).margin  # what bounds some rows bounds all
 
 
-def test_one_line_tells_of_the_passes_and_of_the_rows_that_are_decided_about(monkeypatch):
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_terminal_shows_one_line_with_the_passes(in_memory, monkeypatch):
     lines = []
 
     class Shown:
@@ -195,6 +196,7 @@ def test_one_line_tells_of_the_passes_and_of_the_rows_that_are_decided_about(mon
     monkeypatch.setattr("rosenblatt.clock.SILENT_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     X, y, _ = planted(500, 3)
-    separability_of(cut(X, y, 90))
+    separability_of(Examples.from_arrays(X, y) if in_memory else cut(X, y, 90))
     assert (lines.count("new"), lines[0], lines[-1]) == (1, "new", "stopped")
-    assert lines[1].startswith("1 pass; ")
+    assert in_memory or lines[1].startswith("1 pass; ")
+    assert "pass" in lines[1]
