@@ -189,9 +189,9 @@ class LimitingModel:
         if len(rows) == 0:
             return Fitted(np.zeros(size), np.full(size, np.nan), 0.0)
         if self.is_wide:
-            finite = [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
             y, likelihood = data.y[rows], (*self._weights_and_offset(rows), self._terms)
-            return Fitted(*maximize_by_cg(data.X[rows], y, *likelihood, finite[:MOST_COEFFICIENTS]))
+            wanted = self._finite[:MOST_COEFFICIENTS]
+            return Fitted(*maximize_by_cg(data.X[rows], y, *likelihood, wanted))
         basis = self._basis(rows)
         evaluate, start, T = self._likelihood(rows, basis, limit=True)
         free = _independent(evaluate(start)[2])
@@ -327,8 +327,7 @@ class LimitingModel:
         """Estimates, errors and bounds if they are quickly computed and Ctrl-C lets them."""
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
-            finite = sum(self.reasons[name] == FINITE for name in self.names)
-            wide = 50.0 * self.data.X.size * (10 + finite)
+            wide = 50.0 * self.data.X.size * (10 + len(self._finite))
             if (wide if self.is_wide else self.cost(3)) > self.work or not self.can_be_fitted:
                 return None
             # Numbers that overflow, or lose all digits, are not shown.
@@ -344,21 +343,21 @@ class LimitingModel:
     @cached_property
     def estimates(self) -> dict[Name, float]:
         """Return the finite estimates; inf, -inf or nan for the others."""
-        values = zip(self.names, self.fitted.estimates.tolist(), strict=True)
-        return {name: self._where_finite(name, value) for name, value in values}
+        found = {name: ESTIMATES[self.reasons[name]] for name in self.names}
+        values = self.fitted.estimates.tolist()
+        return found | {self.names[j]: values[j] for j in self._finite}
 
     @cached_property
     def standard_errors(self) -> dict[Name, float]:
         """Return the standard errors of the finite estimates, nan for the others."""
         if self.is_wide:
-            finite = [name for name in self.names if self.reasons[name] == FINITE]
-            self._refuse_size("standard errors", len(finite))
-        errors = zip(self.names, self.fitted.errors.tolist(), strict=True)
-        return {n: error if self.reasons[n] == FINITE else np.nan for n, error in errors}
+            self._refuse_size("standard errors", len(self._finite))
+        errors = self.fitted.errors.tolist()
+        return dict.fromkeys(self.names, np.nan) | {self.names[j]: errors[j] for j in self._finite}
 
-    def _where_finite(self, name: Name, value: float) -> float:
-        why = self.reasons[name]
-        return value if why == FINITE else ESTIMATES[why]
+    @cached_property
+    def _finite(self) -> list[int]:
+        return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
         """Return the rows that count, in the limiting model or in the whole one."""

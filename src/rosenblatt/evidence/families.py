@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +40,6 @@ from rosenblatt.messages import Message, Parameter
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.tables import as_column, numbers_in
 from rosenblatt.text import join_words, plural
-
-if TYPE_CHECKING:
-    pass
 
 FAMILIES = (
     "binomial", "poisson", "multinomial", "ordinal", "cox", "conditional", "log-binomial"
