@@ -71,7 +71,7 @@ blas: $(VENV)/installed  ## test suite with another BLAS kernel, which sums in a
 	OPENBLAS_CORETYPE=$(CORE) $(SUITE)
 
 busy: $(VENV)/installed  ## test suite while two busy processes per core compete with it
-	$(RUN) tests/beside.py $(SUITE)
+	$(RUN) tests/run_while_busy.py $(SUITE)
 
 # The oldest supported versions are passed to pip as constraints.
 lowest: RUN = .cache/lowest/bin/python
@@ -80,7 +80,7 @@ lowest:  ## tests with the oldest supported versions of the dependencies
 	rm -rf .cache/lowest
 	$(PYTHON) -m venv .cache/lowest
 	$(INSTALL) --upgrade "pip>=25.1"
-	$(RUN) tests/lowest.py > .cache/lowest/constraints.txt
+	$(RUN) tests/oldest_versions.py > .cache/lowest/constraints.txt
 	$(INSTALL) -c .cache/lowest/constraints.txt -e . --group test
 	$(RUN) -m pytest -q -n 2 $(LOWEST)
 

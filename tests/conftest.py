@@ -35,8 +35,8 @@ def pytest_configure(config):
     # A shell starts background jobs deaf to Ctrl-C; the tests of Ctrl-C must hear it there too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if WITHOUT_JIT:  # NumPy's scalars say aloud what compiled code does silently
-        said = "ignore:(overflow|invalid value) encountered in scalar:RuntimeWarning"
-        config.addinivalue_line("filterwarnings", said)
+        silence = "ignore:(overflow|invalid value) encountered in scalar:RuntimeWarning"
+        config.addinivalue_line("filterwarnings", silence)
 
 
 class Tried:

@@ -19,14 +19,14 @@ answers = st.lists(st.sampled_from([-1, 1]), min_size=8, max_size=80).filter(
 
 
 @given(answers, st.floats(0.05, 0.9), st.integers(0, 9))
-def test_held_out_rows_are_not_learnt_from(y, share, seed):
+def test_held_out_rows_are_not_trained_on(y, share, seed):
     y = np.array(y, dtype=np.int8)
     learnt, tested = stratified_split(y, share, np.random.default_rng(seed))
     assert sorted([*learnt.tolist(), *tested.tolist()]) == list(range(len(y)))
     assert set(y[tested]) == {-1, 1}
 
 
-def test_the_interval_is_wilson_s():
+def test_the_interval_is_wilsons():
     # Newcombe (1998), table I: 81 of 263 and 15 of 148.
     assert of(81, 263).interval == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert of(15, 148).interval == pytest.approx((0.0624, 0.1605), abs=5e-5)
@@ -42,7 +42,7 @@ signs = st.lists(st.tuples(st.sampled_from([-1, 1]), st.sampled_from([-1, 1])), 
 
 
 @given(signs)
-def test_baseline_balanced_and_confusion_are_scikit_learn_s(pairs):
+def test_baseline_balanced_accuracy_and_confusion_match_scikit_learn(pairs):
     y, answers = np.array(pairs, dtype=np.int8).T
     found = Accuracy.of_predictions(y, answers, 2)
     assert found.confusion == tuple(
@@ -71,7 +71,7 @@ points = st.lists(st.tuples(*[st.integers(-3, 3)] * 2, st.integers(0, 3)), min_s
 
 
 @given(points, st.lists(st.integers(-2, 2), min_size=12, max_size=12), st.integers(2, 4))
-def test_the_scores_of_the_same_rows_give_scikit_learn_s_measures(rows, w, k):
+def test_measures_of_scores_match_scikit_learn(rows, w, k):
     X, y = np.array(rows, dtype=np.float64)[:, :2], np.array([row[2] % k for row in rows])
     if len(set(y.tolist())) < k:
         return

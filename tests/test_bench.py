@@ -34,7 +34,7 @@ ISSUES = {
 
 
 @pytest.mark.parametrize("issue", ISSUES)
-def test_every_target_of_the_issues_is_promised(issue):
+def test_every_target_of_the_issues_has_a_promise(issue):
     promises = [p for p in PROMISES.values() if p.issue == issue and p.target]
     targets = [str(p.target).replace(" ", "") for p in promises]
     assert targets == ISSUES[issue].split()
@@ -53,7 +53,7 @@ def test_every_promise_of_a_part_has_work_that_measures_it(name):
     assert [id for id in PROMISES if id.startswith(f"{name}.") and not id.startswith(ids)] == []
 
 
-def test_a_ratio_is_of_the_medians_and_its_spread_by_rounds():
+def test_a_ratio_is_of_medians_and_its_spread_is_over_rounds():
     line = faster("pla.fit-1000x10", Times((2.0, 4.0, 9.0)), Times((1.0, 1.0, 3.0)))
     assert (line.figure, line.low, line.high, line.verdict) == (4.0, 2.0, 4.0, "pass")
     line = at_most("pla.import", Times((3.0,)), Times((1.0,)))
@@ -62,9 +62,9 @@ def test_a_ratio_is_of_the_medians_and_its_spread_by_rounds():
 
 def test_lines_and_tables_survive_json():
     line = figure("pla.memory-1000000x30", 16, (15.0, 17.0), "by hand", ours=Times((1.0, 2.0)))
-    told = json.loads(json.dumps(line.to_json()))
-    assert told["verdict"] == "pass"
-    assert Line.from_json(told) == line
+    content = json.loads(json.dumps(line.to_json()))
+    assert content["verdict"] == "pass"
+    assert Line.from_json(content) == line
     table = Table("quality.any", "Any", ("set", "ours"), (("iris", 0.5), ("wine", None)))
     assert Table.from_json(json.loads(json.dumps(table.to_json()))) == table
 
@@ -78,7 +78,7 @@ def part_of(monkeypatch, works):
     return [json.loads(text) for text in out.getvalue().splitlines()]
 
 
-def test_work_that_fails_or_lacks_a_peer_is_told_and_the_rest_goes_on(monkeypatch, capsys):
+def test_failed_work_and_missing_peers_are_reported_and_the_rest_runs(monkeypatch, capsys):
     promise = Promise("fake.good", 9, "good work", Target("≥", 2))
 
     def failing(quick):
@@ -92,33 +92,33 @@ def test_work_that_fails_or_lacks_a_peer_is_told_and_the_rest_goes_on(monkeypatc
 
     works = {failing: ("fake.bad",), lacking: ("fake.peer",), good: ("fake.good",)}
     results = part_of(monkeypatch, works)
-    said = [result["missing"]["why"] for result in results if "missing" in result]
-    assert said == ["ZeroDivisionError: division by zero", "Peer is not installed"]
+    reasons = [result["missing"]["why"] for result in results if "missing" in result]
+    assert reasons == ["ZeroDivisionError: division by zero", "Peer is not installed"]
     assert [result["line"]["id"] for result in results if "line" in result] == ["fake.good"]
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def told(*lines, missing=(), tables=()):
+def part_results(*lines, missing=(), tables=()):
     stamp = {"date": "today", "machine": "one", "versions": {"Python": "3"}, "quick": False}
     stamp |= {"load": 0.5, "cores": 2, "instructions": "some"}
     lists = {"lines": [line.to_json() for line in lines], "tables": list(tables)}
     return {**stamp, **lists, "missing": list(missing), "took": {}, "seconds": 1.0}
 
 
-def test_a_promise_without_a_figure_says_why():
-    missing = told(missing=[{"ids": ["page.frame"], "why": "no browser"}])
+def test_a_promise_without_a_figure_gives_the_reason():
+    missing = part_results(missing=[{"ids": ["page.frame"], "why": "no browser"}])
     notes = {line.id: line.note for line in bench.unmeasured("page", missing)}
     assert notes == {"page.frame-100000": "no browser", "page.first-step": "not run"}
 
 
-def test_the_table_says_pass_short_and_not_measured():
+def test_the_table_shows_pass_short_and_not_measured():
     lines = [
         figure("pla.import", 0.25, (0.2, 0.3)),
         figure("pla.first-call", 0.75),
         Line(PROMISES["pla.fit-1000x10"], None, note="Peer is not installed"),
         figure("pla.peer-sgd", 4321.0),
     ]
-    text = render.markdown({"host": {"pla": told(*lines)}})
+    text = render.markdown({"host": {"pla": part_results(*lines)}})
     assert "1 pass; 1 short (`pla.first-call`); 1 not measured (`pla.fit-1000x10`)" in text
     rows = {row.split("`")[1]: row for row in text.splitlines() if row.startswith("| `")}
     assert rows["pla.import"].endswith("| ≤ 1.2 × | 0.25 × | 0.2 to 0.3 | pass |  |")
@@ -127,23 +127,25 @@ def test_the_table_says_pass_short_and_not_measured():
     assert rows["pla.peer-sgd"].endswith("| — | 4,321 × faster |  | — |  |")
 
 
-def test_a_busy_machine_and_smoke_sizes_are_told():
-    busy = told(figure("pla.import", 0.5)) | {"load": 9.5, "quick": True}
+def test_a_busy_machine_and_smoke_sizes_are_reported():
+    busy = part_results(figure("pla.import", 0.5)) | {"load": 9.5, "quick": True}
     text = render.markdown({"host": {"pla": busy}})
     assert "**The machine was busy with other work**: pla." in text
     assert "**Smoke sizes, no figures to quote**: pla." in text
 
 
-def test_a_load_that_nobody_recorded_is_told_as_such():
-    text = render.markdown({"host": {"pla": told(figure("pla.import", 0.5)) | {"load": None}}})
+def test_a_missing_load_is_reported_as_not_recorded():
+    text = render.markdown(
+        {"host": {"pla": part_results(figure("pla.import", 0.5)) | {"load": None}}}
+    )
     assert "**The load of the machine was not recorded**: pla." in text
     assert "busy" not in text
 
 
-def test_one_part_is_written_beside_the_others(tmp_path):
-    bench.write(tmp_path, "pocket", told(figure("pocket.fukuml", 600)))
-    bench.write(tmp_path, "pla", told(figure("pla.import", 0.5)))
-    bench.write(tmp_path, "pla", told(figure("pla.import", 0.25)))
+def test_writing_one_part_keeps_the_others(tmp_path):
+    bench.write(tmp_path, "pocket", part_results(figure("pocket.fukuml", 600)))
+    bench.write(tmp_path, "pla", part_results(figure("pla.import", 0.5)))
+    bench.write(tmp_path, "pla", part_results(figure("pla.import", 0.25)))
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     figures = {line["id"]: line["figure"] for one in results.values() for line in one["lines"]}
     assert {id: x for id, x in figures.items() if x} == {"pla.import": 0.25, "pocket.fukuml": 600}
@@ -153,9 +155,9 @@ def test_one_part_is_written_beside_the_others(tmp_path):
     )
 
 
-def test_figures_of_other_instructions_are_kept_beside_the_hosts(tmp_path):
-    bench.write(tmp_path, "pla", told(figure("pla.import", 0.25)))
-    bench.write(tmp_path, "pla", told(figure("pla.import", 0.5)), "generic")
+def test_figures_of_other_instruction_sets_do_not_replace_the_hosts(tmp_path):
+    bench.write(tmp_path, "pla", part_results(figure("pla.import", 0.25)))
+    bench.write(tmp_path, "pla", part_results(figure("pla.import", 0.5)), "generic")
     text = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     host, others = text.split("# The same, compiled for any processor of this kind")
     assert "| 0.25 × |" in host
@@ -164,7 +166,7 @@ def test_figures_of_other_instructions_are_kept_beside_the_hosts(tmp_path):
     assert "`page.first-step`" not in others
 
 
-def test_a_process_compiles_for_the_instructions_that_are_asked_for():
+def test_a_process_compiles_for_the_requested_instructions():
     given = dict.fromkeys(kept.SETTINGS, "other") | {"PATH": "/bin"}
     assert kept.environment("host", given) == {"PATH": "/bin"}
     generic = kept.environment("generic", given)
@@ -172,31 +174,31 @@ def test_a_process_compiles_for_the_instructions_that_are_asked_for():
     assert "other" not in generic.values()
 
 
-def test_the_kept_results_are_rendered_as_they_are():
+def test_the_markdown_table_matches_the_stored_results():
     results = kept.read()
     assert (bench.HERE / "RESULTS.md").read_text(encoding="utf-8") == render.markdown(results)
 
 
-def test_the_kept_results_have_every_promise():
-    lines = [line for told in kept.read()["host"].values() for line in told["lines"]]
+def test_the_stored_results_have_every_promise():
+    lines = [line for part in kept.read()["host"].values() for line in part["lines"]]
     assert sorted(PROMISES) == sorted(line["id"] for line in lines)
 
 
 @pytest.mark.parametrize("kind", kept.read())
-def test_the_kept_results_are_of_promises_at_full_size(kind):
+def test_the_stored_results_are_of_full_size(kind):
     results = kept.read()[kind]
     assert set(results) <= set(bench.parts_of(kind))
-    assert not any(told["quick"] for told in results.values())
-    lines = [line for told in results.values() for line in told["lines"]]
+    assert not any(part["quick"] for part in results.values())
+    lines = [line for part in results.values() for line in part["lines"]]
     assert [line["id"] for line in lines if line["id"] not in PROMISES] == []
     for line in lines:
         target = PROMISES[line["id"]].target
         assert line["target"] == (target and {"way": target.way, "number": target.number})
 
 
-def test_what_was_not_measured_is_told_with_the_reason():
+def test_missing_measurements_are_listed_with_the_reason():
     gap = {"ids": ["quality.mistakes"], "why": "ROSENBLATT_DATA is not set"}
-    text = render.markdown({"host": {"quality": told(missing=[gap])}})
+    text = render.markdown({"host": {"quality": part_results(missing=[gap])}})
     assert "- `quality.mistakes`: ROSENBLATT_DATA is not set" in text
 
 

@@ -44,16 +44,16 @@ def command(capfd, tmp_path, monkeypatch):
         capfd.readouterr()
         given = ["learn", *map(str, arguments)]
         assert run([*given, "--json"]) == 0
-        told = json.loads(capfd.readouterr().out)
+        output = json.loads(capfd.readouterr().out)
         assert run([*given, "--top", "0"]) == 0
-        return told, capfd.readouterr().out.splitlines()
+        return output, capfd.readouterr().out.splitlines()
 
     return call
 
 
 @pytest.mark.parametrize("shares", [(0.4, 0.6), (0.25, 0.3, 0.45)], ids=["two", "three"])
 @pytest.mark.parametrize("order", ["cycle", "random", "first"])
-def test_pla_is_the_run_of_the_estimator_and_no_clock_ends_it(shares, order):
+def test_pla_runs_as_the_estimator_does_without_a_clock(shares, order):
     X, y = noisy(n=60, shares=shares)
     how = {"algorithm": "pla", "order": order, "scale": False, "time_limit": MINUTES}
     found = rb.learn(X, y, test_size=0, random_state=5, **how)
@@ -64,7 +64,7 @@ def test_pla_is_the_run_of_the_estimator_and_no_clock_ends_it(shares, order):
     assert np.array_equal(found.model.weights_, same.weights_)
 
 
-def test_what_ended_for_its_budget_says_so():
+def test_an_exhausted_budget_is_reported():
     found = rb.learn(*noisy(), algorithm="pla", test_size=0, time_limit=MINUTES)
     assert any("1,000" in step and "maximum" in step for step in found.outcome.steps)
 
@@ -76,19 +76,19 @@ def test_epochs_are_limited_in_memory_as_in_passes(command, tmp_path, algorithm)
     given = {"algorithm": algorithm, "test_size": 0, "time_limit": MINUTES}
     assert rb.learn(X, y, max_iter=3, **given).outcome.run.epochs == 3
     options = [file, "--algorithm", algorithm, "--max-iter", "3", "--time-limit", MINUTES]
-    told = command(*options, "--test-size", "0")[0]
-    assert told["updates"] == rb.learn(X, y, max_iter=3, **given).outcome.run.updates
+    output = command(*options, "--test-size", "0")[0]
+    assert output["updates"] == rb.learn(X, y, max_iter=3, **given).outcome.run.updates
     if algorithm != "average":
-        told = command(*options, "--stream")[0]
-        assert told["epochs"] == 3
+        output = command(*options, "--stream")[0]
+        assert output["epochs"] == 3
 
 
-def test_epochs_that_are_none_are_refused():
+def test_an_invalid_number_of_epochs_is_refused():
     with pytest.raises(ValueError, match="max_iter"):
         rb.learn(*noisy(n=20), max_iter=0)
 
 
-def test_where_pla_is_cut_short_by_epochs_the_held_out_line_comes_from_the_proof_too():
+def test_after_too_few_epochs_the_held_out_fit_comes_from_the_proof_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     y = X @ [1.0, -2.0, 0.5] > 0.1
@@ -117,18 +117,18 @@ def test_a_model_worse_than_the_most_frequent_label_is_flagged(algorithm, tmp_pa
 
 
 @pytest.mark.parametrize("passes", [[], ["--stream"]], ids=["memory", "passes"])
-def test_the_command_line_flags_it_as_well(command, tmp_path, passes):
+def test_the_command_line_flags_models_worse_than_the_baseline(command, tmp_path, passes):
     file = csv_of(tmp_path / "noisy.csv", *noisy())
     options = [file, "--algorithm", "pla", "--time-limit", MINUTES, *passes]
-    told, lines = command(*options)
-    assert told["mistakes"] > told["baseline_mistakes"]
-    assert "learning" in told["worse_than_baseline"]
+    output, lines = command(*options)
+    assert output["mistakes"] > output["baseline_mistakes"]
+    assert "learning" in output["worse_than_baseline"]
     names = [line.split()[0] for line in lines]
     assert names[names.index("found") + 1] == "warning"
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_flag_is_true_of_the_training_rows_and_of_the_test_rows(seed):
+def test_training_rows_and_test_rows_are_flagged_separately(seed):
     X, y = noisy(n=60, seed=seed)
     for algorithm in ("auto", "pla", "average", "pocket"):
         found = rb.learn(X, y, algorithm=algorithm, time_limit=MINUTES)
@@ -145,9 +145,9 @@ def test_auto_is_never_worse_than_the_most_frequent_label(command, tmp_path, sha
     X, y = noisy(n=400, shares=shares, seed=1)
     y[:3] = ["a", "b", "c"][: len(shares)] * (3 // len(shares)) + ["b"] * (3 % len(shares))
     X[5:] = np.round(X[5:])  # equal rows of different labels
-    told, _ = command(csv_of(tmp_path / "rare.csv", X, y), "--time-limit", MINUTES, *passes)
-    assert told["mistakes"] <= told["baseline_mistakes"]
-    assert "learning" not in told["worse_than_baseline"]
+    output, _ = command(csv_of(tmp_path / "rare.csv", X, y), "--time-limit", MINUTES, *passes)
+    assert output["mistakes"] <= output["baseline_mistakes"]
+    assert "learning" not in output["worse_than_baseline"]
 
 
 @pytest.mark.parametrize(

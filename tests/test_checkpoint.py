@@ -22,7 +22,7 @@ def saved(tmp_path):
     return path
 
 
-def test_numbers_come_back_to_the_last_bit(tmp_path):
+def test_numbers_are_restored_to_the_last_bit(tmp_path):
     numbers = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 2**53 + 1]
     write_checksummed(tmp_path / "file", "stream checkpoint", numbers)
     again = read_checksummed(tmp_path / "file", "stream checkpoint")
@@ -30,7 +30,7 @@ def test_numbers_come_back_to_the_last_bit(tmp_path):
     assert again == numbers
 
 
-def test_a_file_cut_short_anywhere_is_refused(saved):
+def test_a_truncated_file_is_refused(saved):
     whole = saved.read_bytes()
     for length in range(0, len(whole) - 2, 7):
         saved.write_bytes(whole[:length])
@@ -38,7 +38,7 @@ def test_a_file_cut_short_anywhere_is_refused(saved):
             rb.OnlinePerceptron.load(saved)
 
 
-def test_a_changed_digit_anywhere_in_the_content_is_noticed(saved):
+def test_any_changed_digit_is_detected(saved):
     text = saved.read_text()
     begin = text.index('"training"')
     for at, letter in enumerate(text):
@@ -51,7 +51,7 @@ def test_a_changed_digit_anywhere_in_the_content_is_noticed(saved):
                 rb.OnlinePerceptron.load(saved)
 
 
-def test_another_format_another_kind_and_another_program_are_named(saved):
+def test_wrong_formats_kinds_and_programs_are_named(saved):
     whole = json.loads(saved.read_text())
     for change, sentence in [
         ({"format": 1}, r"has format 1; .* reads format 2\. .* rosenblatt stream --save"),
@@ -64,7 +64,7 @@ def test_another_format_another_kind_and_another_program_are_named(saved):
 
 
 @pytest.mark.parametrize("kind", ["online perceptron", "stream checkpoint"])
-def test_files_of_version_0_1_are_refused_with_what_to_do(tmp_path, kind):
+def test_files_of_version_0_1_are_refused_with_a_remedy(tmp_path, kind):
     old = {"program": "rosenblatt", "kind": kind, "version": 1, "sha256": "0", "content": {}}
     for name in ("model.json", "checkpoint.json"):
         (tmp_path / name).write_text(json.dumps(old))
@@ -81,14 +81,14 @@ def test_files_of_version_0_1_are_refused_with_what_to_do(tmp_path, kind):
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[]", b"3", b"{}", b"[" * 100_000, b"NaN"])
-def test_what_is_no_model_is_refused(tmp_path, data):
+def test_files_without_a_model_are_refused(tmp_path, data):
     path = tmp_path / "file"
     path.write_bytes(data)
     with pytest.raises(DataError):
         rb.OnlinePerceptron.load(path)
 
 
-def test_a_missing_file_cannot_be_opened(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(OpenError, match="cannot open"):
         rb.OnlinePerceptron.load(tmp_path / "nothing")
 
@@ -105,7 +105,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("part", "value"), [(k, v) for k, vs in BROKEN.items() for v in vs])
-def test_a_state_that_cannot_be_is_refused_even_under_a_checksum_that_matches(saved, part, value):
+def test_an_impossible_state_is_refused_even_if_its_checksum_matches(saved, part, value):
     whole = json.loads(saved.read_text())
     whole["stream"][part] = value
     saved.write_text(json.dumps({**whole, "checksum": compute_checksum(whole)}))
@@ -113,7 +113,7 @@ def test_a_state_that_cannot_be_is_refused_even_under_a_checksum_that_matches(sa
         rb.OnlinePerceptron.load(saved)
 
 
-def test_an_old_file_stays_whole_when_the_new_one_cannot_be_written(saved, monkeypatch):
+def test_a_failed_write_leaves_the_old_file_intact(saved, monkeypatch):
     before = saved.read_bytes()
     model = rb.OnlinePerceptron.load(saved)
 
@@ -127,7 +127,7 @@ def test_an_old_file_stays_whole_when_the_new_one_cannot_be_written(saved, monke
     assert [path.name for path in saved.parent.iterdir()] == ["model.json"]
 
 
-def test_one_process_at_a_time_uses_a_folder(tmp_path):
+def test_only_one_process_at_a_time_can_use_a_folder(tmp_path):
     with CheckpointFolder(tmp_path / "kept") as folder:
         folder.write({"n": 1})
         with pytest.raises(OpenError, match="in use"), CheckpointFolder(tmp_path / "kept"):
@@ -138,7 +138,7 @@ def test_one_process_at_a_time_uses_a_folder(tmp_path):
             folder.read(resume=False)
 
 
-def test_a_process_that_is_killed_leaves_no_lock_and_no_half_file(tmp_path):
+def test_a_killed_process_leaves_no_lock_and_no_partial_file(tmp_path):
     code = (
         "import os, sys; from rosenblatt.files import CheckpointFolder\n"
         "folder = CheckpointFolder(sys.argv[1]).__enter__(); folder.write({'n': 1})\n"
@@ -151,7 +151,7 @@ def test_a_process_that_is_killed_leaves_no_lock_and_no_half_file(tmp_path):
         assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "lock"]
 
 
-def test_files_of_others_in_a_folder_are_left_alone(tmp_path):
+def test_other_files_in_the_folder_are_left_alone(tmp_path):
     others = [".checkpoint.json.left", ".checkpoint.json.mybackup", ".checkpoint.json.bak.zip"]
     for name in others:
         (tmp_path / name).write_text("mine")
@@ -169,7 +169,7 @@ def test_an_empty_folder_has_no_checkpoint(tmp_path):
         assert folder.read(resume=False) is None
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OpenError, match="cannot be opened"), CheckpointFolder(tmp_path / "file"):
         pass

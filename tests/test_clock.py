@@ -21,7 +21,7 @@ OVER = Deadline(-np.inf)
 
 @pytest.fixture
 def hand(monkeypatch):
-    """A clock that goes on only when it is told to."""
+    """A clock that goes on only when a test moves it."""
     at = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: at[0])
 
@@ -38,7 +38,7 @@ def ticking(monkeypatch):
     monkeypatch.setattr("time.monotonic", lambda: next(looks) / 1000)
 
 
-def test_a_deadline_counts_work_only(hand):
+def test_a_deadline_counts_only_work(hand):
     deadline = Deadline.after(10.0)
     hand(4.0)
     watch = clock.Stopwatch()
@@ -57,7 +57,7 @@ def test_a_deadline_counts_work_only(hand):
         deadline.check()
 
 
-def test_shares_are_parts_of_what_is_left(hand):
+def test_shares_are_fractions_of_the_remaining_time(hand):
     deadline = Deadline.after(8.0)
     half = deadline.share(0.5)
     hand(2.0)
@@ -66,7 +66,7 @@ def test_shares_are_parts_of_what_is_left(hand):
     assert not NEVER.over
 
 
-def test_a_step_that_cannot_be_interrupted_begins_in_time_and_fits(hand):
+def test_an_uninterruptible_step_starts_only_if_it_fits(hand):
     deadline = Deadline.after(10.0).share(0.3, late=0.8)
     deadline.check_step(7.9)
     with pytest.raises(OutOfTimeError):
@@ -77,7 +77,7 @@ def test_a_step_that_cannot_be_interrupted_begins_in_time_and_fits(hand):
     NEVER.share(0.3, late=0.8).check_step(1e9)
 
 
-def test_the_clock_stands_still_while_any_thread_holds_it():
+def test_the_clock_is_paused_while_any_thread_holds_it():
     begun = clock.now()
     inside, leave = threading.Event(), threading.Event()
 
@@ -114,7 +114,7 @@ def inseparable(n=1500, d=5, seed=0):
     return Examples.from_arrays(X, np.sign(X[:, 0] + rng.normal(size=n)))
 
 
-def test_a_verdict_out_of_time_is_undecided_and_says_why():
+def test_without_time_the_verdict_is_undecided_and_gives_the_reason():
     examples = inseparable()
     answer = separability_of(examples, deadline=OVER)
     assert answer.verdict == "undecided"
@@ -126,7 +126,7 @@ def test_a_verdict_out_of_time_is_undecided_and_says_why():
         assert in_passes.verdict == verdict
 
 
-def test_a_small_set_is_decided_whatever_the_time():
+def test_a_small_data_set_is_decided_whatever_the_time_limit():
     for examples in (inseparable(50), Examples.from_arrays([[0.0], [1.0]], [0, 1])):
         calm, late = separability_of(examples), separability_of(examples, deadline=OVER)
         assert late.verdict == calm.verdict != "undecided"
@@ -135,7 +135,7 @@ def test_a_small_set_is_decided_whatever_the_time():
         assert separability_of(blocks, deadline=OVER).verdict == calm.verdict
 
 
-def test_a_system_that_takes_too_long_to_solve_is_not_begun(ticking):
+def test_a_system_that_takes_too_long_is_not_started(ticking):
     """Solving in fractions cannot be interrupted: how long it takes is estimated before."""
     examples = inseparable(400, 60)
     assert separability_of(examples, deadline=Deadline.after(60.0)).verdict == "inseparable"
@@ -144,14 +144,14 @@ def test_a_system_that_takes_too_long_to_solve_is_not_begun(ticking):
     assert "time limit" in late.explain()
 
 
-def test_learning_says_that_the_limit_cut_the_proof_short(ticking):
+def test_learn_reports_that_the_time_limit_ended_the_proof(ticking):
     examples = inseparable(400, 60)
     result = rb.learn(examples.X, examples.y, time_limit=0.3)
     assert result.verdict == "undecided"
     assert "verdict" in result.cut_short
 
 
-def test_a_first_pass_ends_when_the_time_is_over():
+def test_the_first_pass_ends_at_the_time_limit():
     looked_at = []
 
     def blocks():
@@ -165,7 +165,7 @@ def test_a_first_pass_ends_when_the_time_is_over():
     assert len(looked_at) == 2
 
 
-def test_many_rows_are_not_tested_when_the_time_is_over():
+def test_without_time_large_data_are_not_tested():
     examples = inseparable(60_000, 20)
     result = rb.learn(examples.X, examples.y, time_limit=1e-9)
     assert result.accuracy is None
@@ -173,7 +173,7 @@ def test_many_rows_are_not_tested_when_the_time_is_over():
     assert "time limit" in result.not_tested
 
 
-def test_many_rows_are_not_learnt_from_when_the_time_is_over():
+def test_without_time_large_data_are_not_trained_on():
     """They are neither scaled nor searched: the most frequent label is predicted."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60_000, 20)), np.arange(60_000) % 3 > 0
@@ -184,7 +184,7 @@ def test_many_rows_are_not_learnt_from_when_the_time_is_over():
         assert result.mistakes == len(y) - np.bincount(labels).max()
 
 
-def test_a_pocket_begun_in_time_judges_its_first_corrections():
+def test_a_pocket_that_starts_in_time_scores_its_first_updates():
     examples = inseparable(60_000, 20)
     late = algorithms.pocket(examples, budget=algorithms.Budget(2**62, 100, 0.0))
     assert (late.reason, late.updates) == ("time_limit", 0)
@@ -192,7 +192,7 @@ def test_a_pocket_begun_in_time_judges_its_first_corrections():
     assert begun.updates > 0
 
 
-def test_a_quick_try_on_sparse_rows_ends_in_time():
+def test_a_quick_attempt_on_sparse_rows_ends_in_time():
     rng = np.random.default_rng(0)
     noise = sparse.random_array((60_000, 2000), density=0.01, format="csr", rng=rng)
     y = rng.integers(0, 2, size=60_000)
@@ -202,7 +202,7 @@ def test_a_quick_try_on_sparse_rows_ends_in_time():
     assert separability_of(examples, widest=False, deadline=OVER).verdict == "undecided"
 
 
-def test_few_numbers_take_no_time_only_if_their_integers_are_short(ticking):
+def test_small_data_ignore_the_deadline_only_if_their_integers_are_short(ticking):
     """Exact work on few numbers is free, but not where their exponents are far apart."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 10)) * 10.0 ** rng.integers(-90, 90, size=(200, 10))
@@ -211,7 +211,7 @@ def test_few_numbers_take_no_time_only_if_their_integers_are_short(ticking):
     assert rb.fewest_mistakes(X, far_apart.y, time_limit=1e-9).stop_reason == "time_limit"
 
 
-def test_what_was_proved_before_the_time_was_over_is_told(ticking):
+def test_results_proved_before_the_time_limit_are_reported(ticking):
     """Rows that block one another are found; whether they span all others is not."""
     examples = inseparable()
     for blocks in (examples, InOrder(lambda: [examples])):
@@ -228,7 +228,7 @@ def test_what_was_proved_before_the_time_was_over_is_told(ticking):
             assert answer.proof.check_examples(examples)
 
 
-def test_contradictory_rows_settle_it():
+def test_contradictory_rows_are_a_proof_without_time():
     X, y = inseparable().X, inseparable().y
     twice = Examples.from_arrays(np.vstack([X, X[[3, 3, 9]]]), [*y, -y[3], -y[3], -y[9]])
     answer = find_contradictions(twice)
@@ -239,7 +239,7 @@ def test_contradictory_rows_settle_it():
     assert find_contradictions(inseparable()) is None
 
 
-def test_few_rows_are_learnt_from_whatever_the_time(hurried):
+def test_small_data_are_trained_on_whatever_the_time_limit(hurried):
     X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     clf = rb.PocketPerceptron(1000, time_limit=1e-9, random_state=0).fit(X, y)
     assert (clf.n_mistakes_, clf.n_updates_, clf.stop_reason_) == (1, 1000, "max_updates")
@@ -249,7 +249,7 @@ def test_few_rows_are_learnt_from_whatever_the_time(hurried):
     assert run.reason == "no mistakes"
 
 
-def test_a_run_of_pla_ends_in_time(monkeypatch):
+def test_pla_ends_at_the_time_limit(monkeypatch):
     monkeypatch.setattr("rosenblatt.clock.CHEAP", 0)
     run = algorithms.pla(inseparable(), budget=algorithms.Budget(2**62, seconds=0.0))
     assert (run.reason, len(run.trace)) == ("time_limit", 0)
@@ -257,7 +257,7 @@ def test_a_run_of_pla_ends_in_time(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("mistakes", "bound", "told"),
+    ("mistakes", "bound", "message"),
     [
         (12, 0, "12 mistakes so far, 50 steps per second, 3 s left"),
         (150, 4, "150 mistakes so far, 50 steps per second, 3 s left"),
@@ -270,8 +270,10 @@ def test_a_run_of_pla_ends_in_time(monkeypatch):
         (12, 12, "12 mistakes, no line makes fewer, 50 steps per second, 3 s left"),
     ],
 )
-def test_a_line_tells_the_best_and_the_bound_so_far(hand, capsys, mistakes, bound, told):
+def test_progress_shows_the_best_result_and_the_bound_so_far(
+    hand, capsys, mistakes, bound, message
+):
     with clock.MistakeProgress(1, 5.0, "steps") as teller:
         hand(2.0)
         teller.report(mistakes, 100, bound)
-    assert capsys.readouterr().err == f"rosenblatt: {told}\n"
+    assert capsys.readouterr().err == f"rosenblatt: {message}\n"

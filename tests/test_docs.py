@@ -51,7 +51,7 @@ def rewrite(page, old, new):
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any(b.runs and not b.need for b in blocks(page))], ids=name
 )
-def test_what_a_page_shows_runs_and_prints_what_it_says(page, capfd, monkeypatch, tmp_path):
+def test_the_code_of_a_page_runs_and_prints_the_output_shown(page, capfd, monkeypatch, tmp_path):
     run(page, "", capfd, monkeypatch, tmp_path)
 
 
@@ -59,14 +59,14 @@ def test_what_a_page_shows_runs_and_prints_what_it_says(page, capfd, monkeypatch
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any(b.need == "data" for b in blocks(page))], ids=name
 )
-def test_what_a_page_shows_of_published_data_runs(page, data, capfd, monkeypatch, tmp_path):
+def test_the_code_of_a_page_about_published_data_runs(page, data, capfd, monkeypatch, tmp_path):
     for file in data.iterdir():
         os.symlink(file, tmp_path / file.name)
     run(page, "data", capfd, monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_block_is_of_a_kind_that_is_run_or_only_read(page):
+def test_every_code_block_is_of_a_known_kind(page):
     for block in blocks(page):
         known = ("python", "sh", "js", "text", "csv", "json", "yaml", "bibtex")
         assert block.language in known, str(block)
@@ -76,7 +76,7 @@ def test_every_block_is_of_a_kind_that_is_run_or_only_read(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_and_pictures_lead_somewhere(page):
+def test_links_and_pictures_exist(page):
     broken = [target for target in links(page) if not leads_somewhere(page, target)]
     assert broken == []
 
@@ -89,20 +89,20 @@ def test_a_broken_link_is_found():
     assert leads_somewhere(page, "limits.md")
 
 
-def test_every_page_of_the_manual_is_in_its_contents():
+def test_every_page_of_the_manual_is_in_the_table_of_contents():
     listed = set(re.findall(r"([\w/-]+\.md)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} == listed
 
 
 def test_every_public_name_is_in_the_reference():
     reference = "".join(read(page) for page in (DOCS / "api").glob("*.md"))
-    told = set(re.findall(r"^::: rosenblatt\.(\w+)$", reference, re.MULTILINE))
-    assert told >= set(rb.__all__) - {"__version__"}
+    documented = set(re.findall(r"^::: rosenblatt\.(\w+)$", reference, re.MULTILINE))
+    assert documented >= set(rb.__all__) - {"__version__"}
 
 
-def test_every_verb_is_in_the_reference():
-    told = re.findall(r"<!-- help: (\w+) -->", read(DOCS / "api" / "cli.md"))
-    assert told == list(COMMANDS)
+def test_every_command_is_in_the_reference():
+    documented = re.findall(r"<!-- help: (\w+) -->", read(DOCS / "api" / "cli.md"))
+    assert documented == list(COMMANDS)
 
 
 def test_every_source_and_script_shown_exists():

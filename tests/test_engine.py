@@ -63,19 +63,19 @@ def not_a_folder(tmp_path):
 
 
 @in_new_processes
-def test_compiled_and_plain_python_make_the_same_corrections(tmp_path, expected):
+def test_compiled_kernels_and_plain_python_make_the_same_updates(tmp_path, expected):
     _, trace = learn_in_new_process(tmp_path)
     assert trace == expected
 
 
 @in_new_processes
-def test_an_unwritable_cache_directory_is_no_obstacle(tmp_path, expected, not_a_folder):
+def test_an_unwritable_cache_directory_does_not_matter(tmp_path, expected, not_a_folder):
     _, trace = learn_in_new_process(tmp_path, NUMBA_CACHE_DIR=not_a_folder)
     assert trace == expected
 
 
 @in_new_processes
-def test_a_read_only_install_without_a_home_is_no_obstacle(tmp_path, expected, not_a_folder):
+def test_a_read_only_install_without_a_home_works(tmp_path, expected, not_a_folder):
     package = tmp_path / "site" / "rosenblatt"
     shutil.copytree(HERE, package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package, *(p for p in package.rglob("*") if p.is_dir())]:
@@ -96,7 +96,7 @@ def test_a_read_only_install_without_a_home_is_no_obstacle(tmp_path, expected, n
 
 
 @in_new_processes
-def test_no_home_is_no_obstacle(tmp_path, expected):
+def test_a_missing_home_does_not_matter(tmp_path, expected):
     _, trace = learn_in_new_process(tmp_path, HOME=None, XDG_CACHE_HOME=None)
     assert trace == expected
 
@@ -144,7 +144,7 @@ def filled_cache(tmp_path_factory):
 @pytest.mark.parametrize(
     ("part", "spoil"), [("nbi", "garbage"), ("nbi", "empty"), ("nbc", "garbage"), ("nbc", "cut")]
 )
-def test_a_damaged_cache_is_no_obstacle(tmp_path, filled_cache, part, spoil):
+def test_a_damaged_cache_does_not_matter(tmp_path, filled_cache, part, spoil):
     shutil.copytree(filled_cache / "cache", tmp_path / "cache")
     (file,) = tmp_path.rglob(f"*.{part}")
     half = file.read_bytes()[: file.stat().st_size // 2]
@@ -156,7 +156,7 @@ def test_a_damaged_cache_is_no_obstacle(tmp_path, filled_cache, part, spoil):
 
 
 @in_new_processes
-def test_an_edit_to_the_slides_recompiles_kernels_of_other_files(tmp_path):
+def test_an_edited_kernel_recompiles_the_kernels_of_other_files(tmp_path):
     package = tmp_path / "site" / "rosenblatt"
     shutil.copytree(HERE, package)
     (tmp_path / "mine.py").write_text(MINE)
@@ -178,7 +178,7 @@ def test_an_edit_to_the_slides_recompiles_kernels_of_other_files(tmp_path):
 
 
 @in_new_processes
-def test_ranges_in_kernels_of_others_keep_their_meaning():
+def test_ranges_in_kernels_of_other_packages_keep_their_meaning():
     numba = pytest.importorskip("numba")
     rb.Perceptron().fit([[1.0], [-1.0]], [1, 0])
 
@@ -189,7 +189,7 @@ def test_ranges_in_kernels_of_others_keep_their_meaning():
     assert measured(range(-4, 10, 3)) == (5, 2)
 
 
-def test_a_job_does_little_in_python_and_then_compiles():
+def test_a_job_starts_in_python_and_then_compiles():
     kernel = engine.Kernel(lambda a, b: a + b, work=lambda a, b: engine.WORTH_COMPILING)
     for _ in range(2):  # each job
         kernel.ready.clear()
@@ -208,7 +208,7 @@ def test_a_long_call_is_compiled_at_once():
         assert kernel.ready
 
 
-def test_what_is_no_job_of_its_own_is_compiled_at_once():
+def test_kernels_outside_a_job_are_compiled_at_once():
     kernel = engine.Kernel(lambda a, b: a + b, work=lambda a, b: 1)
     assert kernel(1, 2) == 3
     assert kernel.ready
@@ -229,7 +229,7 @@ def in_python(monkeypatch):
     return do
 
 
-def test_plain_python_makes_the_same_corrections(in_python):
+def test_plain_python_makes_the_same_updates(in_python):
     rng = np.random.default_rng(1)
     X = np.round(8 * rng.normal(size=(60, 3)))
     fit = lambda: rb.Perceptron().fit(X, X @ [1, -2, 3] > 0.5)  # noqa: E731
@@ -240,7 +240,7 @@ def test_plain_python_makes_the_same_corrections(in_python):
 
 @pytest.mark.parametrize("rows", [100, 500])
 @pytest.mark.parametrize("labels", [2, 3])
-def test_a_pocket_is_the_same_in_plain_python(in_python, labels, rows):
+def test_the_pocket_is_the_same_in_plain_python(in_python, labels, rows):
     rng = np.random.default_rng(3)
     X, y = np.round(8 * rng.normal(size=(rows, 9))), rng.integers(labels, size=rows)
     fit = lambda: rb.PocketPerceptron(60, random_state=0).fit(X, y)  # noqa: E731
@@ -257,14 +257,14 @@ def test_a_stream_is_the_same_to_the_last_bit_in_plain_python(in_python, labels)
 
     def learn():
         model = rb.OnlinePerceptron(labels=range(labels))
-        said = model.predict_then_learn(X, y)
-        return said.tolist(), model.state()
+        predictions = model.predict_then_learn(X, y)
+        return predictions.tolist(), model.state()
 
     kernel = rule.run_online if labels == 2 else rule.run_online_joint
     assert in_python(learn, kernel) == learn()
 
 
-def test_overflow_in_plain_python_is_as_silent_as_it_is_compiled(in_python):
+def test_overflow_is_silent_in_plain_python_too(in_python):
     X, w = np.full((3, 2), 1e200), np.full(3, 1e200)
     D, s = engine.rowformats.Dense(X, 1.0, np.empty(0)), np.empty(3)
     in_python(lambda: scoring.run_scores(D, w, s), scoring.run_scores)

@@ -56,13 +56,13 @@ def floats_are_wrong(seed):
     return s * float(np.sign(exact(w, x))) < 0
 
 
-def test_there_are_rows_whose_computed_sign_is_wrong():
+def test_floating_point_gets_the_sign_of_some_rows_wrong():
     assert len(cases_where_floats_are_wrong()) == 5
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("scale", [2.0**-600, 2.0**-60, 1.0, 2.0**400])
-def test_a_row_right_by_rounding_alone_is_a_mistake(form, scale):
+def test_a_row_that_is_correct_only_by_rounding_is_a_mistake(form, scale):
     for seed in cases_where_floats_are_wrong():
         x, w = cancelling(seed)
         y = 1 if exact(w, x) < 0 else -1  # floats say right, integers say wrong
@@ -74,7 +74,7 @@ def test_a_row_right_by_rounding_alone_is_a_mistake(form, scale):
 
 
 @pytest.mark.parametrize("scale", [1e-24, 1.0])
-def test_float32_is_taken_as_the_fractions_it_is(scale):
+def test_float32_values_are_used_exactly(scale):
     for seed in range(40):
         x, w = cancelling(seed)
         x = (x * scale).astype(np.float32)
@@ -88,7 +88,7 @@ def test_float32_is_taken_as_the_fractions_it_is(scale):
 
 @given(st.integers(0, 10_000), st.sampled_from([-1, 0, 1]), st.sampled_from([1.0, 2.0**-500]))
 @example(4200, -1, 1.0)  # two orders of summation gave scores on two sides
-def test_mistakes_are_counted_as_fractions_count_them(seed, zero, scale):
+def test_mistakes_are_counted_as_with_fractions(seed, zero, scale):
     rng = np.random.default_rng(seed)
     X = np.round(rng.uniform(-1, 1, (30, 4)), 1)
     w = np.round(rng.uniform(-1, 1, 5), 1)
@@ -106,7 +106,7 @@ def test_mistakes_are_counted_as_fractions_count_them(seed, zero, scale):
 
 
 @pytest.mark.slow_without_jit
-def test_many_rows_at_exactly_zero_cost_no_more_than_others(monkeypatch):
+def test_rows_with_score_exactly_zero_cost_no_more_than_others(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (20_000, 20)).astype(float)
     y = X[:, 0] > 0
@@ -121,7 +121,7 @@ def test_many_rows_at_exactly_zero_cost_no_more_than_others(monkeypatch):
     assert settled == []
 
 
-def test_weights_of_another_length_never_reach_a_kernel():
+def test_weights_of_the_wrong_length_never_reach_a_kernel():
     examples = Examples.from_arrays(np.eye(3), [0, 1, 1])
     with pytest.raises(ValueError, match="5 weights cannot fit 3 features"):
         algorithms.pla(examples, start=np.zeros(6))
@@ -149,7 +149,7 @@ HOSTILE = st.builds(
 )
 @example([([1.7e308], False), ([1.6e308], True), ([-1.7e308], True)], True)
 @example([([5e-324], False), ([1e-323], True), ([0.0], True)], True)
-def test_fewest_mistakes_counts_exact_scores_and_what_is_predicted(rows, fit_intercept):
+def test_fewest_mistakes_counts_by_exact_scores_and_by_predictions(rows, fit_intercept):
     """A row is wrong by its score in fractions, or because `predict` rounds it over."""
     X, y = np.array([x for x, _ in rows]), np.array([yes for _, yes in rows])
     if y.all() or not y.any():

@@ -78,7 +78,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_gives_the_same_corrections_and_answers(form):
+def test_every_format_gives_the_same_updates_and_predictions(form):
     expected = rb.Perceptron().fit(TABLE, ANSWERS)
     X = FORMATS[form](TABLE)
     clf = rb.Perceptron().fit(X, ANSWERS)
@@ -89,7 +89,7 @@ def test_every_format_gives_the_same_corrections_and_answers(form):
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_sparse_indices_are_tested_as_they_are_named(index):
+def test_sparse_test_data_have_the_named_index_type(index):
     for kind in ("csr_array", "csc_matrix"):
         assert sparse_as(kind, index)(TABLE).indices.dtype == index
     assert sparse_as("coo_array", index)(TABLE).coords[0].dtype == index
@@ -112,7 +112,7 @@ def test_sparse_indices_are_tested_as_they_are_named(index):
         lambda y: y > 0,
     ],
 )
-def test_every_kind_of_answers_gives_the_same_corrections(answers):
+def test_every_kind_of_label_gives_the_same_updates(answers):
     expected = rb.Perceptron().fit(TABLE, ANSWERS)
     clf = rb.Perceptron().fit(TABLE, answers(ANSWERS))
     assert clf.trace_.examples.tolist() == expected.trace_.examples.tolist()
@@ -138,7 +138,7 @@ def test_a_csr_matrix_is_not_copied(kind, index, dtype):
 
 
 @pytest.mark.parametrize("form", ["float64", "float32", "CSR with duplicates", "Fortran order"])
-def test_what_is_given_is_never_written_to(form):
+def test_the_callers_data_are_never_modified(form):
     X, y, s = FORMATS[form](TABLE.copy()), ANSWERS.copy(), np.full(len(TABLE), 2.0)
     before = X.toarray() if sparse.issparse(X) else X.copy()
     rb.Perceptron().fit(X, y, sample_weight=s)
@@ -147,7 +147,7 @@ def test_what_is_given_is_never_written_to(form):
     assert (s == 2).all()
 
 
-def test_frames_give_feature_names():
+def test_feature_names_come_from_the_frame():
     clf = rb.Perceptron().fit(pd.DataFrame(TABLE, columns=NAMES), ANSWERS)
     assert clf.feature_names_in_.tolist() == NAMES
     assert clf.n_features_in_ == 3
@@ -211,7 +211,7 @@ BAD_X = {
 
 
 def refusal(fit):
-    """What is said when a fit is refused: one line that a person can read."""
+    """Return the message of a refused fit: one line that a person can read."""
     with pytest.raises((ValueError, TypeError)) as caught:
         fit()
     message = str(caught.value)
@@ -224,25 +224,25 @@ def refusal(fit):
 def assert_refused(message, clf, X, y, **arguments):
     """Refused by name and place by a new estimator and a fitted one, which stay as they were."""
     before = dict(vars(clf))
-    said = refusal(lambda: clf.fit(X, y, **arguments))
-    assert re.search(message, said), said
+    sentence = refusal(lambda: clf.fit(X, y, **arguments))
+    assert re.search(message, sentence), sentence
     assert vars(clf) == before
     fitted = rb.Perceptron().fit(TABLE, ANSWERS).set_params(**clf.get_params())
     before = dict(vars(fitted))
     refusal(lambda: fitted.fit(X, y, **arguments))
     assert vars(fitted).keys() == before.keys()
     assert all(vars(fitted)[name] is before[name] for name in before)
-    return said
+    return sentence
 
 
 @pytest.mark.parametrize("name", BAD_X)
-def test_bad_x_is_refused_with_its_place(name):
+def test_an_invalid_x_is_refused_with_row_and_column(name):
     X, message = BAD_X[name]
     assert_refused(message, rb.Perceptron(), X, ANSWERS)
 
 
 @pytest.mark.parametrize("name", ["NaN", "NaN in CSR", "text in pandas", "no rows", "one number"])
-def test_bad_x_is_refused_by_partial_fit_and_predict_too(name):
+def test_partial_fit_and_predict_refuse_an_invalid_x_too(name):
     X, _ = BAD_X[name]
     clf = rb.Perceptron()
     refusal(lambda: clf.partial_fit(X, ANSWERS, classes=[-1, 1]))
@@ -278,7 +278,7 @@ def test_three_classes_are_refused_where_two_are_needed(y):
 
 
 @pytest.mark.parametrize("name", BAD_Y)
-def test_bad_y_is_refused(name):
+def test_an_invalid_y_is_refused(name):
     y, message = BAD_Y[name]
     assert_refused(message, rb.Perceptron(), TABLE, y)
 
@@ -309,11 +309,11 @@ def test_bad_y_is_refused(name):
     ],
     ids=str,
 )
-def test_bad_parameters_are_refused_by_name(parameters):
+def test_invalid_parameters_are_refused_by_name(parameters):
     name = next(iter(parameters))
-    said = assert_refused(name, rb.Perceptron(**parameters), TABLE, ANSWERS)
+    sentence = assert_refused(name, rb.Perceptron(**parameters), TABLE, ANSWERS)
     if name in ("order", "zero"):
-        assert "'cycle'" in said or "'mistake'" in said  # the choices are told
+        assert "'cycle'" in sentence or "'mistake'" in sentence  # the choices are told
 
 
 @pytest.mark.parametrize(
@@ -334,14 +334,14 @@ def test_bad_parameters_are_refused_by_name(parameters):
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
-def test_bad_arguments_of_fit_are_refused_by_name(arguments, message):
+def test_invalid_arguments_of_fit_are_refused_by_name(arguments, message):
     assert_refused(message, rb.Perceptron(), TABLE, ANSWERS, **arguments)
 
 
 @pytest.mark.parametrize("order", ["cycle", "random-cycle", "shuffle", "first", "random"])
 @pytest.mark.parametrize("zero", ["mistake", "negative", "positive"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_no_number_is_refused_whatever_way_it_is_come_upon(order, zero, value):
+def test_nan_and_infinity_are_refused_whichever_check_finds_them(order, zero, value):
     """Cycles find it as they learn and others look first; weights may leave its row unvisited."""
     X = np.vstack((TABLE, np.tile(TABLE, (99, 1))))
     X[1234, 1] = value
@@ -353,7 +353,7 @@ def test_what_is_no_number_is_refused_whatever_way_it_is_come_upon(order, zero, 
     assert_refused(place, model, X, y, coef_init=[2.0, -1.0, 3.0], intercept_init=-1.0)
 
 
-def test_a_few_huge_numbers_among_plain_ones_are_learnt_in_a_unit_of_their_own():
+def test_a_few_huge_numbers_are_rescaled_for_training():
     X, y = np.tile(TABLE, (99, 1)), np.tile(ANSWERS, 99)
     X[1234] *= 2.0**1000
     clf = rb.Perceptron(max_iter=200_000).fit(X, y)
@@ -361,7 +361,7 @@ def test_a_few_huge_numbers_among_plain_ones_are_learnt_in_a_unit_of_their_own()
     assert np.array_equal(clf.predict(X), y)
 
 
-def test_a_look_at_all_numbers_gives_other_examples_and_changes_none():
+def test_checking_all_numbers_returns_new_examples():
     X = np.ones((10_000, 2))
     X[5_001] = 1e300
     examples = Examples.from_arrays(X, np.arange(10_000) % 2, looked_at=False)
@@ -387,18 +387,18 @@ def test_weights_that_would_overflow_are_refused(form):
     ids=str,
 )
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
-def test_numbers_near_the_largest_float_are_learnt_where_weights_can_hold_them(X, form):
+def test_numbers_near_the_largest_float_are_trained_on_if_weights_can_hold_them(X, form):
     clf = rb.Perceptron(fit_intercept=False).fit(form(X), [1, -1])
     assert clf.separated_
     assert np.isfinite(clf.weights_).all()
 
 
-def test_an_unfitted_estimator_says_so():
+def test_an_unfitted_estimator_raises_not_fitted_error():
     with pytest.raises(ValueError, match="not fitted"):
         rb.Perceptron().predict(TABLE)
 
 
-def test_predicting_other_columns_is_refused():
+def test_predicting_with_other_columns_is_refused():
     clf = rb.Perceptron().fit(TABLE, ANSWERS)
     with pytest.raises(ValueError, match=r"2 features.*3 features"):
         clf.predict(TABLE[:, :2])

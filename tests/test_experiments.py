@@ -10,7 +10,7 @@ from rosenblatt.experiments import disagree, random_target
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1, 2]))
-def test_exact_disagreement_agrees_with_a_fine_grid(seed, dim):
+def test_the_exact_disagreement_matches_a_fine_grid(seed, dim):
     rng = np.random.default_rng(seed)
     f, g = random_target(dim, rng), random_target(dim, rng)
     ticks = (np.arange(400) + 0.5) / 200 - 1
@@ -37,7 +37,7 @@ def test_without_noise_every_run_halts(order):
 
 
 @pytest.mark.slow_without_jit
-def test_with_noise_a_run_may_end_by_its_budget():
+def test_with_noise_a_run_may_exhaust_its_budget():
     result = rb.experiment(100, 5, noise=0.2, random_state=0)
     assert not result.separated.all()
 
@@ -58,6 +58,6 @@ def test_the_same_seed_gives_the_same_runs():
         ({"noise": 2}, "noise is 2"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(arguments, named):
+def test_invalid_arguments_are_refused_by_name(arguments, named):
     with pytest.raises(ValueError, match=named):
         rb.experiment(**{"n_examples": 5, "runs": 2, **arguments})

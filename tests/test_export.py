@@ -67,7 +67,7 @@ def blobs(labels, n=60, seed=0):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [2, 3])
-def test_labels_come_back_as_they_were(kind, count):
+def test_labels_keep_their_type(kind, count):
     X, y = blobs(KINDS[kind][:count])
     clf = fitted(rb.Perceptron(max_iter=5), X, y)
     labels, scores = run(rb.to_onnx(clf), X)
@@ -87,7 +87,7 @@ def test_labels_come_back_as_they_were(kind, count):
     ids=lambda clf: type(clf).__name__,
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_every_estimator_answers_the_same_in_either_precision(clf, dtype):
+def test_every_estimator_predicts_the_same_in_either_precision(clf, dtype):
     X, y = blobs(["no", "yes"], seed=3)
     X = X.astype(dtype)
     clf = fitted(clf, X, y)
@@ -107,7 +107,7 @@ whole = st.integers(-2, 2)
 
 
 @given(st.lists(whole, min_size=3, max_size=3), st.sampled_from([-1, 0, 1]))
-def test_sign_of_zero_is_ours(w, zero):
+def test_the_sign_of_zero_is_kept(w, zero):
     model = line(w, zero)
     assert run(rb.to_onnx(model), GRID)[0].tolist() == model.predict(GRID).tolist()
 
@@ -116,7 +116,7 @@ def test_sign_of_zero_is_ours(w, zero):
     st.lists(st.lists(whole, min_size=3, max_size=3), min_size=3, max_size=9),
     st.sampled_from([-1, 0, 1]),
 )
-def test_ties_between_labels_are_ours(w, zero):
+def test_ties_between_labels_are_kept(w, zero):
     model = line(w, zero)
     labels, scores = run(rb.to_onnx(model), GRID)
     assert labels.tolist() == model.predict(GRID).tolist()
@@ -124,7 +124,7 @@ def test_ties_between_labels_are_ours(w, zero):
 
 
 @pytest.mark.parametrize("size", [2.0**1000, 2.0**-1000, np.inf, np.nan])
-def test_weights_that_a_graph_cannot_multiply_are_refused(size):
+def test_weights_that_overflow_in_a_graph_are_refused(size):
     with pytest.raises(ValueError, match="scale the features"):
         rb.to_onnx(line([0.0, size, 0.0]))
 
@@ -162,7 +162,7 @@ def test_columns_of_every_kind_are_prepared_as_in_the_file(tmp_path):
         assert json.loads(graph.metadata_props[0].value) == list(ours.feature_names_)
 
 
-def test_what_learn_gives_of_three_kinds_answers_the_same():
+def test_models_of_learn_with_three_labels_predict_the_same():
     pd = pytest.importorskip("pandas")
     X, y = blobs(["a", "b", "c"], seed=2)
     frame = pd.DataFrame(X, columns=list("pqrs")).assign(kind=y)
@@ -172,7 +172,7 @@ def test_what_learn_gives_of_three_kinds_answers_the_same():
     np.testing.assert_allclose(scores, result.model.decision_function(frame), rtol=1e-9, atol=1e-9)
 
 
-def test_means_stand_in_for_missing_numbers_in_arrays_too():
+def test_missing_numbers_are_imputed_in_arrays_too():
     columns = (Number("a", mean=2.0), Number("b", mean=-3.0))
     hypothesis = Hypothesis(np.array([0.0, 1.0, 1.0]))
     model = rb.Model(Encoding(columns, "mean"), hypothesis, TargetColumn("", ("no", "yes")))
@@ -182,7 +182,7 @@ def test_means_stand_in_for_missing_numbers_in_arrays_too():
     assert scores.tolist() == [3.0, -0.5, 1.0]
 
 
-def test_words_and_entries_are_given_as_numbers(tmp_path):
+def test_words_and_entries_are_passed_as_numbers(tmp_path):
     texts = ["cheap cheap pills", "dear friend", "pills now", "dear all"] * 3
     lines = [f"{text},{'ham' if 'dear' in text else 'spam'}" for text in texts]
     (tmp_path / "mail.csv").write_text("\n".join(["text,kind", *lines]))
@@ -201,7 +201,7 @@ def test_words_and_entries_are_given_as_numbers(tmp_path):
 
 @pytest.mark.parametrize("ask", ["last", "average", "pocket"])
 @pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"]])
-def test_a_stream_is_answered_the_same_by_place_and_by_name(ask, labels):
+def test_a_stream_predicts_the_same_by_position_and_by_name(ask, labels):
     rng = np.random.default_rng(5)
     X = rng.integers(-3, 4, size=(40, 3)).astype(np.float64)
     y = np.array(labels)[rng.integers(0, len(labels), 40)]
@@ -243,7 +243,7 @@ def test_pipelines_are_converted_with_their_scalers(labels):
     assert run(rb.to_onnx(clf), X)[0].tolist() == clf.predict(X).tolist()
 
 
-def test_without_the_package_the_extra_is_named(monkeypatch):
+def test_without_skl2onnx_the_extra_is_named(monkeypatch):
     clf = rb.Perceptron().fit([[1.0], [-1.0]], [1, 0])
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[onnx\]'"):
@@ -253,12 +253,12 @@ def test_without_the_package_the_extra_is_named(monkeypatch):
         rb.register_onnx_converters()
 
 
-def test_looking_at_the_name_loads_no_onnx():
+def test_accessing_the_name_does_not_import_onnx():
     code = "import sys, rosenblatt as rb; rb.to_onnx; assert not {'onnx'} & {*sys.modules}"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_what_cannot_be_a_graph_is_told_in_a_sentence():
+def test_an_unsupported_model_gets_one_sentence():
     with pytest.raises(ValueError, match="not fitted yet"):
         rb.to_onnx(rb.Perceptron())
     with pytest.raises(TypeError, match="is not an estimator of rosenblatt"):
@@ -274,7 +274,7 @@ def test_what_cannot_be_a_graph_is_told_in_a_sentence():
 
 
 @pytest.mark.parametrize("strange", [-1, 10**12])
-def test_a_stream_with_numbers_that_are_no_places_is_exported_by_name(strange):
+def test_a_stream_whose_features_are_not_positions_is_exported_by_name(strange):
     model = rb.OnlinePerceptron()
     rows = [{strange: 1.0, 2: 0.5}, {strange: -1.0, 2: 0.25}]
     for x, y in zip(rows, (True, False), strict=True):

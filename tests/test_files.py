@@ -32,7 +32,7 @@ SAME = ["data.csv", "./data.csv", "sub/../data.csv", "soft", "hard"]
 
 @pytest.mark.parametrize("output", SAME)
 @pytest.mark.parametrize("data", SAME)
-def test_what_is_read_is_not_written_over_by_any_of_its_names(here, data, output):
+def test_an_input_is_not_overwritten_under_any_of_its_names(here, data, output):
     with pytest.raises(UsageError, match=rf"^-o {output} is the data; give another name\.$"):
         keep_apart({"the data": data}, {"-o": output})
     keep_apart({"the data": data}, {"-o": "other.csv"})
@@ -42,7 +42,7 @@ def test_what_is_read_is_not_written_over_by_any_of_its_names(here, data, output
     ("one", "other"),
     [("new", "./new"), ("new", "sub/../NEW"), ("no/such/new", "no/such/./new"), ("é", "é")],
 )
-def test_two_outputs_are_not_one_file_though_it_is_not_there_yet(here, one, other):
+def test_two_outputs_to_one_new_file_are_refused(here, one, other):
     (here / "no" / "such").mkdir(parents=True)
     with pytest.raises(UsageError, match=r"is the output of -o "):
         keep_apart({}, {"-o": one, "--rejects": other})
@@ -51,13 +51,13 @@ def test_two_outputs_are_not_one_file_though_it_is_not_there_yet(here, one, othe
         keep_apart({}, {"-o": one, "--rejects": "dangling"})
 
 
-def test_devices_and_pipes_may_be_given_twice(here):
+def test_devices_and_pipes_may_be_named_twice(here):
     os.mkfifo("pipe")
     keep_apart({"the data": "pipe"}, {"-o": "/dev/null", "--rejects": "/dev/null"})
 
 
 @pytest.mark.parametrize("redirection", ["<data.csv >>data.csv", "<data.csv >>hard"])
-def test_redirections_are_seen_through(here, redirection):
+def test_redirected_files_are_recognized(here, redirection):
     code = "from rosenblatt.files import keep_apart; keep_apart({'the data': '-'}, {})"
     command = f'"{sys.executable}" -c "{code}" {redirection}'
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
@@ -65,7 +65,7 @@ def test_redirections_are_seen_through(here, redirection):
     assert (here / "data.csv").read_text() == "x,y\n1,0\n"
 
 
-def test_a_link_is_followed_and_stays(here):
+def test_a_link_is_followed_and_kept(here):
     write_text("soft", "new")
     assert (here / "soft").is_symlink()
     assert (here / "data.csv").read_text() == "new"
@@ -75,7 +75,7 @@ def test_a_link_is_followed_and_stays(here):
     assert (here / "sub" / "far").read_text() == "far"
 
 
-def test_links_that_lead_to_one_another_are_refused_and_stay(here):
+def test_circular_links_are_refused_and_kept(here):
     (here / "a").symlink_to("b")
     (here / "b").symlink_to("a")
     for trial in (lambda: write_text("a", "new"), lambda: keep_apart({}, {"-o": "a"})):
@@ -84,7 +84,7 @@ def test_links_that_lead_to_one_another_are_refused_and_stay(here):
     assert (here / "a").is_symlink()
 
 
-def test_what_cannot_be_written_is_said_before_the_work(here):
+def test_an_unwritable_output_is_reported_before_the_work(here):
     for path, why in [
         ("no/model.json", "there is no such folder"),
         ("sub", "it is a directory"),
@@ -95,7 +95,7 @@ def test_what_cannot_be_written_is_said_before_the_work(here):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_device_that_is_full_is_named():
+def test_a_full_device_is_named():
     with pytest.raises(WriteError, match="cannot write /dev/full: No space left on device"):
         write_text("/dev/full", "some text")
 
@@ -106,7 +106,7 @@ def test_the_longest_name_can_be_written(here):
     assert (here / name).read_text() == "whole"
 
 
-def test_only_ones_own_is_replaced_under_a_name_nobody_gave(here):
+def test_under_a_default_name_only_our_own_files_are_replaced(here):
     (here / "ours").write_text("<mark>" + "x" * 9000)
     keep_others("ours", b"<mark>", "a report", "move it")
     keep_others("nothing", b"<mark>", "a report", "move it")
@@ -114,7 +114,7 @@ def test_only_ones_own_is_replaced_under_a_name_nobody_gave(here):
         keep_others("hard", b"<mark>", "a report", "move it")
 
 
-def test_a_file_of_another_kind_is_called_what_it_is(tmp_path):
+def test_a_file_of_another_kind_is_identified(tmp_path):
     model, checkpoint, proof = (tmp_path / name for name in ("m.json", "c.json", "p.json"))
     result = rb.learn([[0.0], [1.0]], [0, 1])
     result.save(model)

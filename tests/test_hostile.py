@@ -37,10 +37,10 @@ for path in sys.argv[1:]:
     for name, reader in READERS.items():
         try:
             eval(reader)
-            told = "read"
+            outcome = "read"
         except ValueError as refused:
-            told = str(refused)
-        print(json.dumps([path, name, told]), flush=True)
+            outcome = str(refused)
+        print(json.dumps([path, name, outcome]), flush=True)
 """
 
 
@@ -77,9 +77,9 @@ def hostile():
     }
 
 
-def test_hostile_files_get_one_sentence_in_a_hundred_megabytes(tmp_path):
+def test_hostile_files_get_one_sentence_within_a_hundred_megabytes(tmp_path):
     if not os.path.exists("/proc/self/status"):
-        pytest.skip("how much memory a process has is told by /proc")
+        pytest.skip("the memory of a process is read from /proc")
     paths = {}
     for number, (name, data) in enumerate(hostile().items()):
         paths[name] = tmp_path / f"{number}.json"
@@ -96,20 +96,20 @@ def test_hostile_files_get_one_sentence_in_a_hundred_megabytes(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(lines) == len(paths) * len(READERS)
-    for path, reader, told in lines:
-        what = f"{path} as {reader}: {told}"
-        assert told != "read", what
-        assert told.endswith("."), what
-        assert "\n" not in told, what
-        assert len(told) < 400, what
+    for path, reader, outcome in lines:
+        what = f"{path} as {reader}: {outcome}"
+        assert outcome != "read", what
+        assert outcome.endswith("."), what
+        assert "\n" not in outcome, what
+        assert len(outcome) < 400, what
 
 
-def test_a_name_twice_is_found_in_one_look():
+def test_duplicate_names_are_found_in_one_pass():
     class Counted(str):
-        asked = 0
+        requests = 0
 
         def __eq__(self, other):
-            Counted.asked += 1
+            Counted.requests += 1
             return str.__eq__(self, other)
 
         __hash__ = str.__hash__
@@ -117,7 +117,7 @@ def test_a_name_twice_is_found_in_one_look():
     pairs = [(Counted(f"k{i}"), i) for i in range(2000)] + [(Counted("k3"), 0)]
     with pytest.raises(strictjson.NotJsonError, match='"k3" twice'):
         strictjson._parse_object(pairs)
-    assert Counted.asked < 100
+    assert Counted.requests < 100
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_proof_of_absurd_numbers_is_refused_in_one_sentence(change):
     assert len(str(refused.value)) < 600
 
 
-def test_a_large_proof_is_read_packed_or_not(tmp_path):
+def test_a_large_proof_is_read_compressed_or_not(tmp_path):
     rng = random.Random(0)
     weights = tuple(rng.getrandbits(500) + 1 for _ in range(47_000))
     proof = rb.Proof("separable", "0" * 64, 1.0, weights)
@@ -154,7 +154,7 @@ def test_a_large_proof_is_read_packed_or_not(tmp_path):
     assert strictjson.read(str(tmp_path / "p.json.gz")) == json.loads(text)
 
 
-def test_what_other_programs_write_is_read(tmp_path):
+def test_files_of_other_programs_are_read(tmp_path):
     clf = rb.Perceptron().fit([[1.0], [-1.0]], ['yes \U0001f600 [{\\"', "no"])
     path = tmp_path / "m.json"
     rb.save(clf, path)
@@ -169,7 +169,7 @@ def test_what_other_programs_write_is_read(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_pipes_and_devices(tmp_path, monkeypatch):
+def test_pipes_and_devices_are_read(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     monkeypatch.setattr(strictjson, "PIPE_SECONDS", 0.05)
@@ -198,7 +198,7 @@ def by_hand(path, kind, content):
     with_checksum(path, {"rosenblatt": kind, "format": 2, "content": content})
 
 
-def test_a_state_made_by_hand_is_refused_in_one_sentence(tmp_path):
+def test_a_forged_state_is_refused_in_one_sentence(tmp_path):
     model = rb.OnlinePerceptron(window=4)
     model.learn_one({"a": 1.0}, True)
     state = model.state()
@@ -225,7 +225,7 @@ def test_a_state_made_by_hand_is_refused_in_one_sentence(tmp_path):
             rb.OnlinePerceptron.load(path)
 
 
-def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
+def test_every_forged_checkpoint_is_refused_in_one_sentence(tmp_path):
     folder = tmp_path / "kept"
     data = tmp_path / "d.csv"
     data.write_text("a,y\n1,0\n2,1\n")
@@ -250,7 +250,7 @@ def test_every_checkpoint_made_by_hand_is_refused_in_one_sentence(tmp_path):
         assert program([*run[3:], "--resume"]) == 65, spoiled
 
 
-def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
+def test_a_forged_dask_state_is_refused_in_one_sentence(tmp_path):
     pytest.importorskip("dask")
     from rosenblatt.algorithms import Budget, Rule
     from rosenblatt.dask.mixing import KIND, Checkpoint, Plan, State
@@ -278,7 +278,7 @@ def test_a_state_of_dask_made_by_hand_is_refused_in_one_sentence(tmp_path):
         assert "\n" not in str(refused.value)
 
 
-def test_sums_past_all_floats_are_no_warnings():
+def test_sums_that_overflow_cause_no_warnings():
     pocket = rb.PocketPerceptron(max_updates=60, random_state=0)
     assert pocket.fit([[1.7e308], [1e308], [1.0]], [2, 1, 0]).n_mistakes_ == 2
     X, weights = [[-5e-324, 0.0], [-5e-324, 1e-323], [-5e-324, 1e-323]], [1 / 3, 0.0, 1e10]

@@ -79,20 +79,20 @@ def test_an_unknown_name_is_an_attribute_error():
     assert not hasattr(rb, "perceptron_of_the_future")
 
 
-def test_no_room_asks_the_lazy_names_for_another_room():
+def test_no_package_imports_another_through_the_lazy_names():
     code = (
         "import sys, rosenblatt\n"
-        "asked = []\n"
-        "rosenblatt.__getattr__ = lambda name: asked.append(name) or (_ for _ in ()).throw("
+        "requested = []\n"
+        "rosenblatt.__getattr__ = lambda name: requested.append(name) or (_ for _ in ()).throw("
         "AttributeError(name))\n"
         "import rosenblatt.cli.learn, rosenblatt.online, rosenblatt.show.report\n"
-        "print(asked)"
+        "print(requested)"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
-def test_importing_loads_nothing_heavy():
+def test_importing_loads_no_heavy_package():
     code = "import sys, rosenblatt; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -35,14 +35,14 @@ for order in sys.argv[1:]:
     threading.Thread(target=interrupt).start()
     try:
         clf.fit(X, y)
-        told = {"interrupted": False}
+        outcome = {"interrupted": False}
     except KeyboardInterrupt:
         kept = clf.weights_.copy()
         replayed = clf.trace_.weights(clf.n_updates_) if clf.n_updates_ < 10**7 else kept
         clf.set_params(max_iter=1)
         updates, cycles, separated = clf.n_updates_, clf.n_iter_, bool(clf.separated_)
         clf.fit(X, y)
-        told = {
+        outcome = {
             "interrupted": True,
             "moved": not np.array_equal(before, kept),
             "updates": updates > 0,
@@ -51,12 +51,12 @@ for order in sys.argv[1:]:
             "replays": bool(np.array_equal(replayed, kept)),
             "goes on": bool(np.array_equal(clf.trace_.weights(0), kept)),
         }
-    print(json.dumps(told))
+    print(json.dumps(outcome))
 """
 ORDERS = ("cycle", "shuffle", "first", "random")
 
 
-def test_an_interrupted_fit_keeps_what_it_learnt():
+def test_an_interrupted_fit_keeps_its_weights():
     done = subprocess.run(
         [sys.executable, "-c", LONG_FITS, *ORDERS],
         capture_output=True,
@@ -74,5 +74,5 @@ def test_an_interrupted_fit_keeps_what_it_learnt():
         "replays": True,
         "goes on": True,
     }
-    told = map(json.loads, done.stdout.splitlines())
-    assert dict(zip(ORDERS, told, strict=True)) == dict.fromkeys(ORDERS, expected)
+    outcomes = map(json.loads, done.stdout.splitlines())
+    assert dict(zip(ORDERS, outcomes, strict=True)) == dict.fromkeys(ORDERS, expected)

@@ -50,7 +50,7 @@ MIXED = model_of(
     ),
     finite,
 )
-def test_weights_come_back_to_the_last_bit(tmp_path_factory, pairs, threshold):
+def test_weights_are_restored_to_the_last_bit(tmp_path_factory, pairs, threshold):
     path = tmp_path_factory.mktemp("m") / "model.json"
     weights = [threshold, *(weight for _, weight in pairs)]
     rb.save(model_of([Number(name) for name, _ in pairs], weights), path)
@@ -59,7 +59,7 @@ def test_weights_come_back_to_the_last_bit(tmp_path_factory, pairs, threshold):
     assert again.feature_names_ == tuple(name for name, _ in pairs)
 
 
-def test_every_kind_of_column_comes_back(tmp_path):
+def test_every_kind_of_column_is_restored(tmp_path):
     rb.save(MIXED, tmp_path / "m.json")
     again = rb.load(tmp_path / "m.json")
     assert again.encoding == MIXED.encoding
@@ -69,7 +69,7 @@ def test_every_kind_of_column_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (-1, 1), (False, True), (0.5, 1.5)])
-def test_labels_keep_their_kind(tmp_path, labels):
+def test_labels_keep_their_type(tmp_path, labels):
     rb.save(model_of([Number("x")], [0.0, 1.0], labels), tmp_path / "m.json")
     model = rb.load(tmp_path / "m.json")
     assert model.predict([[1.0], [-1.0]]).tolist() == [labels[1], labels[0]]
@@ -78,7 +78,7 @@ def test_labels_keep_their_kind(tmp_path, labels):
 
 @pytest.mark.parametrize("zero", ["mistake", "negative", "positive"])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_an_estimator_and_its_file_answer_alike(tmp_path, zero, intercept):
+def test_an_estimator_and_its_file_predict_alike(tmp_path, zero, intercept):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5)) + 1
     y = np.where(X.sum(axis=1) > 5, "b", "a")
@@ -114,7 +114,7 @@ def test_frames_are_encoded_by_their_columns():
         assert MIXED.decision_function(X) == pytest.approx(expected)
 
 
-def test_frames_that_do_not_fit_get_one_sentence():
+def test_frames_with_wrong_columns_get_one_sentence():
     with pytest.raises(DataError, match='no column "member"'):
         MIXED.predict(pd.DataFrame({"age": [1]}))
     numbers = model_of([Number("x")], [0.0, 1.0])
@@ -169,7 +169,7 @@ def mutations():
 
 
 @pytest.mark.parametrize("number", range(len(list(mutations()))))
-def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path, number):
+def test_inconsistent_models_are_refused_in_one_sentence(tmp_path, number):
     path = tmp_path / "m.json"
     rb.save(MIXED, path)
     value = json.loads(path.read_text())
@@ -201,14 +201,14 @@ def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path, number):
         "1" * 5000,
     ],
 )
-def test_what_is_no_json_object_is_refused(tmp_path, text):
+def test_files_without_a_json_object_are_refused(tmp_path, text):
     path = tmp_path / "m.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(DataError):
         rb.load(path)
 
 
-def test_what_cannot_be_opened_or_written(tmp_path):
+def test_unreadable_and_unwritable_files_are_errors(tmp_path):
     with pytest.raises(OpenError, match="no such file"):
         rb.load(tmp_path / "none.json")
     with pytest.raises(OpenError, match="directory"):
@@ -219,7 +219,7 @@ def test_what_cannot_be_opened_or_written(tmp_path):
         rb.save(MIXED, tmp_path)
 
 
-def test_a_failure_while_writing_leaves_the_old_file_whole(tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file_intact(tmp_path, monkeypatch):
     import os
 
     path = tmp_path / "m.json"
@@ -235,7 +235,7 @@ def test_a_failure_while_writing_leaves_the_old_file_whole(tmp_path, monkeypatch
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
 
 
-def test_the_permissions_of_a_new_file_are_the_usual_ones(tmp_path):
+def test_a_new_file_has_the_default_permissions(tmp_path):
     (tmp_path / "plain").write_text("")
     rb.save(MIXED, tmp_path / "m.json")
     usual = (tmp_path / "plain").stat().st_mode

@@ -175,7 +175,7 @@ def train(command, trained, data, model, gaps, labels):
 
 
 @pytest.mark.parametrize("trained", ["learn", "stream"])
-def test_processes_of_their_own_agree_as_well(tmp_path, trained):
+def test_separate_processes_agree_too(tmp_path, trained):
     data, model = tmp_path / "d.jsonl", tmp_path / "m.json"
     rows = write(data, table("mixed", True, 3))
     train(command, trained, data, model, True, 3)
@@ -183,7 +183,7 @@ def test_processes_of_their_own_agree_as_well(tmp_path, trained):
 
 
 @pytest.mark.parametrize("predict_with", ["last", "average", "pocket"])
-def test_the_weights_that_predict_are_those_in_the_file(tmp_path, predict_with):
+def test_predictions_use_the_weights_in_the_file(tmp_path, predict_with):
     data, model = tmp_path / "d.jsonl", tmp_path / "m.json"
     rows = write(data, table("mixed", True, 3))
     how = ["--predict-with", predict_with, "--window", 40, "--labels", "no,yes,maybe"]
@@ -193,7 +193,7 @@ def test_the_weights_that_predict_are_those_in_the_file(tmp_path, predict_with):
     assert json.loads(model.read_text())["training"]["predict with"] == predict_with
 
 
-def test_a_stream_of_libsvm_lines_needs_no_room_for_indices_it_has_not_seen(tmp_path):
+def test_a_stream_of_libsvm_lines_stores_only_indices_that_occur(tmp_path):
     chance, lines = random.Random(1), []
     for _ in range(200):
         x = sorted(chance.sample([3, 7, 500, 10**6, 999_999_999], 3))
@@ -224,7 +224,7 @@ def test_a_model_of_arrays_takes_arrays(tmp_path):
     assert again.predict(wider).tolist() == online.predict_many(wider).tolist()
 
 
-def test_a_stream_goes_on_from_its_file_with_raw_rows(tmp_path):
+def test_a_stream_continues_from_its_file_with_raw_rows(tmp_path):
     rows = table("mixed", True, 2)
     data = tmp_path / "d.jsonl"
     write(data, rows[:130])
@@ -241,7 +241,7 @@ def test_a_stream_goes_on_from_its_file_with_raw_rows(tmp_path):
     assert again == json.loads((tmp_path / "whole.json").read_text())
 
 
-def test_frames_are_learned_as_their_rows_are_and_not_in_part(tmp_path):
+def test_frames_train_like_their_rows_and_never_partially(tmp_path):
     rows = table("mixed", True, 2)
     given = ["--target", "kind", "--ignore", "id", "-o", tmp_path / "out", "--save"]
     write(tmp_path / "d.jsonl", rows[:100])
@@ -265,7 +265,7 @@ def test_frames_are_learned_as_their_rows_are_and_not_in_part(tmp_path):
     assert one.state() == many.state()
 
 
-def test_a_stream_goes_on_from_the_weights_of_learn(tmp_path):
+def test_a_stream_continues_from_the_weights_of_learn(tmp_path):
     data, model = tmp_path / "d.csv", tmp_path / "m.json"
     rows = write(data, table("mixed", True, 2))
     how = ["--target", "kind", "--ignore", "id", "--missing", "mean", "--positive", "no"]
@@ -282,7 +282,7 @@ def test_a_stream_goes_on_from_the_weights_of_learn(tmp_path):
     assert rb.load(model).predict(rows).tolist() == [online.predict_one(row) for row in rows]
 
 
-def test_predict_uses_the_model_of_a_stream_that_goes_on(tmp_path):
+def test_predict_uses_the_model_of_a_continuing_stream(tmp_path):
     """Every write replaces the file at once: whoever reads it meanwhile gets a whole model."""
     rows = table("mixed", False, 2)
     model = tmp_path / "m.json"
@@ -310,7 +310,7 @@ def test_predict_uses_the_model_of_a_stream_that_goes_on(tmp_path):
     assert len(seen | {250}) > 1
 
 
-def test_a_stream_that_has_met_one_label_cannot_predict_yet(tmp_path):
+def test_a_stream_that_has_seen_one_label_cannot_predict_yet(tmp_path):
     online = rb.OnlinePerceptron()
     online.learn_one({"a": 1.0}, "yes")
     online.save(tmp_path / "m.json")
@@ -319,7 +319,7 @@ def test_a_stream_that_has_met_one_label_cannot_predict_yet(tmp_path):
         rb.load(tmp_path / "m.json")
 
 
-def test_a_missing_number_that_the_model_refuses_is_refused_by_every_reader(tmp_path):
+def test_every_reader_refuses_a_missing_number_if_the_model_does(tmp_path):
     data, model = tmp_path / "d.csv", tmp_path / "m.json"
     write(data, table("numbers", False, 2))
     here("learn", data, "--target", "kind", "--ignore", "id", "-o", model)
@@ -333,7 +333,7 @@ def test_a_missing_number_that_the_model_refuses_is_refused_by_every_reader(tmp_
         predicted_by_node(model, [row], tmp_path)
 
 
-def test_words_are_split_alike_whatever_their_letters():
+def test_words_are_split_alike_in_every_script():
     """By Arrow in frames and by Python in streams, for the first plane of Unicode."""
     import pyarrow as pa
 

@@ -31,7 +31,7 @@ def bits(model):
     return json.dumps(model.state(), sort_keys=True)
 
 
-def learnt(stream, **parameters):
+def trained(stream, **parameters):
     model = rb.OnlinePerceptron(**parameters)
     for x, y in stream:
         model.learn_one(x, y)
@@ -54,8 +54,8 @@ def as_lecture(stream):
 
 
 @given(streams, ZEROS)
-def test_it_is_the_lectures_algorithm(stream, zero):
-    model = learnt(stream, zero=zero, labels=(False, True))
+def test_the_updates_are_those_of_the_lecture(stream, zero):
+    model = trained(stream, zero=zero, labels=(False, True))
     weights, mistakes = lecture.walk(as_lecture(stream), zero)
     assert (model.n_seen, model.n_mistakes) == (len(stream), len(mistakes))
     assert tall(model.weights, model.intercept) == nonzero(weights[-1])
@@ -66,7 +66,7 @@ def test_it_is_the_lectures_algorithm(stream, zero):
 
 @given(streams, ZEROS)
 def test_the_average_is_the_mean_of_the_weights_after_each_example(stream, zero):
-    model = learnt(stream, zero=zero, labels=(False, True), predict_with="average")
+    model = trained(stream, zero=zero, labels=(False, True), predict_with="average")
     expected = lecture.average(as_lecture(stream), zero)
     found = {**model.weights, "x0": model.intercept}
     for name, value in expected.items():
@@ -74,16 +74,16 @@ def test_the_average_is_the_mean_of_the_weights_after_each_example(stream, zero)
 
 
 @given(streams, ZEROS)
-def test_the_pocket_did_best_on_the_last_window(stream, zero):
-    model = learnt(stream, zero=zero, labels=(False, True), window=5, predict_with="pocket")
+def test_the_pocket_is_the_best_on_the_last_window(stream, zero):
+    model = trained(stream, zero=zero, labels=(False, True), window=5, predict_with="pocket")
     expected = lecture.pocket(as_lecture(stream), 5, zero)
     if expected is not None:
         assert tall(model.weights, model.intercept) == nonzero(expected)
 
 
 @given(streams)
-def test_the_rate_is_that_of_the_last_window(stream):
-    model = learnt(stream, window=7, labels=(False, True))
+def test_the_error_rate_is_that_of_the_last_window(stream):
+    model = trained(stream, window=7, labels=(False, True))
     _, mistakes = lecture.walk(as_lecture(stream))
     last = range(max(0, len(stream) - 7), len(stream))
     assert model.mistake_rate == sum(i in mistakes for i in last) / len(last)
@@ -131,7 +131,7 @@ PLACES = {
 
 @pytest.mark.parametrize("zero", ["mistake", "negative", "positive"])
 @pytest.mark.parametrize(("forms", "names"), [(FORMS, list("pqrstu")), (PLACES, list(range(6)))])
-def test_however_a_stream_is_cut_the_state_is_the_same_bit_for_bit(forms, names, zero):
+def test_the_state_does_not_depend_on_block_boundaries(forms, names, zero):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 6)) * 10.0 ** rng.integers(-3, 4, size=(60, 6))
     X[rng.random(X.shape) < 0.3] = 0
@@ -148,7 +148,7 @@ def test_however_a_stream_is_cut_the_state_is_the_same_bit_for_bit(forms, names,
 
 @pytest.mark.parametrize("size", [1.0, 1e-80, 1e40])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_scores_of_nothing_but_rounding_have_the_same_sign_in_blocks(form, size):
+def test_scores_that_are_only_rounding_have_the_same_sign_in_blocks(form, size):
     """Rows at right angles to the weights they meet: only the order of the sum decides."""
     rng = np.random.default_rng(8)
     single, blocks = (rb.OnlinePerceptron(fit_intercept=False) for _ in range(2))
@@ -164,7 +164,7 @@ def test_scores_of_nothing_but_rounding_have_the_same_sign_in_blocks(form, size)
 
 @pytest.mark.parametrize("ratio", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("d", [1, 3, 40])
-def test_a_score_by_lengths_has_the_sign_of_the_sum_in_order(d, ratio):
+def test_scores_by_norms_have_the_sign_of_the_sum_in_order(d, ratio):
     """Scores from nothing but rounding to plain ones; those by lengths are of the plain."""
     rng = np.random.default_rng(d)
     plain = 0
@@ -182,18 +182,18 @@ def test_a_score_by_lengths_has_the_sign_of_the_sum_in_order(d, ratio):
 
 
 @pytest.mark.parametrize("value", [1.5, 3, True, Fraction(1, 2), np.float64(1.5), np.int8(3)])
-def test_weights_stay_pythons_own_floats_whatever_the_numbers_of_a_dict_are(value):
-    model = learnt([({"a": 5.0, "b": 1.0}, True), ({"a": -2.0, "b": 1.0}, False)] * 3)
+def test_weights_stay_python_floats_whatever_the_number_type_of_a_dict(value):
+    model = trained([({"a": 5.0, "b": 1.0}, True), ({"a": -2.0, "b": 1.0}, False)] * 3)
     for answer in (True, False) * 3:
         x = {"a": value, "b": 2}
-        said = model.predict_one(x)
-        assert said == model.predict_one({"a": float(value), "b": 2.0})
+        predicted = model.predict_one(x)
+        assert predicted == model.predict_one({"a": float(value), "b": 2.0})
         model.learn_one(x, answer)
     assert {type(v) for v in model.weights.values()} == {float}
 
 
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef"), min_size=1), strategies.seeds)))
-def test_features_may_appear_and_vanish_between_blocks(parts):
+def test_features_may_appear_and_disappear_between_blocks(parts):
     by_row, by_block = rb.OnlinePerceptron(**KEPT), rb.OnlinePerceptron(**KEPT)
     for names, seed in parts:
         rng = np.random.default_rng(seed)
@@ -206,7 +206,7 @@ def test_features_may_appear_and_vanish_between_blocks(parts):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
-def test_a_row_counts_the_same_whatever_its_numbers_are_stored_as(dtype):
+def test_the_number_type_of_a_row_does_not_matter(dtype):
     rng = np.random.default_rng(5)
     X = (100 * rng.normal(size=(50, 4))).astype(dtype)
     y = rng.random(50) < 0.5
@@ -219,28 +219,28 @@ def test_a_row_counts_the_same_whatever_its_numbers_are_stored_as(dtype):
 
 
 @given(streams, ZEROS, st.sampled_from(["last", "average", "pocket"]))
-def test_predicting_then_learning_a_block_says_what_one_at_a_time_says(stream, zero, with_what):
+def test_predict_then_learn_on_a_block_matches_one_row_at_a_time(stream, zero, with_what):
     one = rb.OnlinePerceptron(zero=zero, predict_with=with_what, window=5)
-    said = []
+    predicted = []
     for x, y in stream:
-        said.append(one.predict_one(x))
+        predicted.append(one.predict_one(x))
         one.learn_one(x, y)
     block = rb.OnlinePerceptron(zero=zero, predict_with=with_what, window=5)
     frame = pd.DataFrame([x for x, _ in stream], columns=list("abcd")).fillna(0.0)
-    assert block.predict_then_learn(frame, [y for _, y in stream]).tolist() == said
+    assert block.predict_then_learn(frame, [y for _, y in stream]).tolist() == predicted
     assert bits(block) == bits(one)
     assert block.predict_many(frame).tolist() == [
         one.predict_one(x) for x in frame.to_dict("records")
     ]
 
 
-def test_rows_without_an_answer_are_predicted_and_not_learnt():
+def test_rows_without_a_label_are_predicted_and_not_trained_on():
     X = np.array([[1.0], [-1.0], [2.0], [-2.0]])
     model, other = rb.OnlinePerceptron(), rb.OnlinePerceptron()
-    said = model.predict_then_learn(X, [None, "b", "a", None])
+    predicted = model.predict_then_learn(X, [None, "b", "a", None])
     other.learn_many(X[1:3], ["b", "a"])
     assert bits(model) == bits(other)
-    assert said.tolist() == [None, None, "b", other.predict_one(X[3])]
+    assert predicted.tolist() == [None, None, "b", other.predict_one(X[3])]
 
 
 def test_a_dict_that_changed_after_its_prediction_is_scored_again():
@@ -257,21 +257,21 @@ def test_a_dict_that_changed_after_its_prediction_is_scored_again():
 
 
 @given(streams.filter(lambda s: len({y for _, y in s}) == 2), ZEROS)
-def test_labels_learnt_as_they_come_give_the_state_of_labels_known_before(stream, zero):
-    assert bits(learnt(stream, zero=zero, **KEPT)) == bits(
-        learnt(stream, zero=zero, labels=(False, True), **KEPT)
+def test_labels_found_in_the_stream_give_the_state_of_labels_given(stream, zero):
+    assert bits(trained(stream, zero=zero, **KEPT)) == bits(
+        trained(stream, zero=zero, labels=(False, True), **KEPT)
     )
 
 
 @pytest.mark.parametrize("labels", [(0, 1), (-1.0, 1.0), ("ham", "spam"), (False, True), (2, 4)])
-def test_labels_of_any_two_kinds(labels):
+def test_labels_may_be_of_any_type(labels):
     model = rb.OnlinePerceptron()
     model.learn_many([[1.0], [-1.0], [2.0]], [labels[1], labels[0], labels[1]])
     assert model.labels == labels
     assert [model.predict_one([v]) for v in (3.0, -3.0)] == [labels[1], labels[0]]
 
 
-def test_before_any_label_is_known_there_is_no_answer():
+def test_before_any_label_is_known_the_prediction_is_none():
     model = rb.OnlinePerceptron()
     assert model.predict_one({"a": 1.0}) is None
     assert model.predict_many([[1.0]]).tolist() == [None]
@@ -295,7 +295,7 @@ def test_mistakes_never_exceed_the_bound(planted, times, seed):
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 64])
-def test_unit_vectors_make_every_mistake_the_bound_allows(d):
+def test_unit_vectors_reach_the_bound(d):
     """w* = (1, …, 1)/√d has margin 1/√d on e_1 … e_d: R²/γ² = d, and d mistakes are made."""
     model = rb.OnlinePerceptron(fit_intercept=False, labels=(-1, 1))
     for _ in range(3):
@@ -323,7 +323,7 @@ def test_an_adversary_who_sees_w_cannot_exceed_the_bound(d, seed):
     assert model.n_mistakes <= 25
 
 
-def test_bound_needs_a_margin():
+def test_the_bound_needs_a_margin():
     model = rb.OnlinePerceptron()
     for margin in (0, -1, math.nan, math.inf, "a", None):
         with pytest.raises(ValueError, match="margin is"):
@@ -357,7 +357,7 @@ def test_average_and_pocket_predict_better_on_noise():
 
 
 @pytest.mark.slow_without_jit
-def test_the_windowed_pocket_recovers_when_the_target_turns():
+def test_the_windowed_pocket_recovers_after_drift():
     rng = np.random.default_rng(1)
     target = rng.normal(size=5)
     model = rb.OnlinePerceptron(average=True, pocket=True, window=500, predict_with="pocket")
@@ -401,9 +401,9 @@ def test_a_long_stream_takes_no_more_memory_than_a_short_one():
 
 
 @given(streams)
-def test_a_saved_model_is_the_same_to_the_last_bit_and_goes_on_the_same(tmp_path_factory, stream):
+def test_a_saved_model_is_identical_and_continues_identically(tmp_path_factory, stream):
     path = tmp_path_factory.mktemp("saved") / "model.json"
-    model = learnt([({k: v / 3 for k, v in x.items()}, y) for x, y in stream], **KEPT)
+    model = trained([({k: v / 3 for k, v in x.items()}, y) for x, y in stream], **KEPT)
     model.save(path)
     again = rb.OnlinePerceptron.load(path)
     assert bits(again) == bits(model)
@@ -414,13 +414,13 @@ def test_a_saved_model_is_the_same_to_the_last_bit_and_goes_on_the_same(tmp_path
 
 
 def test_a_model_can_be_pickled():
-    model = learnt([({"a": 1.0}, 1), ({"a": -2.0}, 0)])
+    model = trained([({"a": 1.0}, 1), ({"a": -2.0}, 0)])
     model.predict_one({"a": 1.0})
     assert bits(pickle.loads(pickle.dumps(model))) == bits(model)
 
 
-def test_only_names_that_json_knows_can_be_saved(tmp_path):
-    model = learnt([({(1, 2): 1.0}, 1)])
+def test_only_feature_names_of_json_types_can_be_saved(tmp_path):
+    model = trained([({(1, 2): 1.0}, 1)])
     with pytest.raises(ValueError, match=r"\(1, 2\)"):
         model.save(tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
@@ -448,7 +448,7 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("x", "sentence"), BAD_ROWS)
 def test_a_bad_row_changes_nothing(x, sentence):
-    model = learnt(GOOD, **KEPT)
+    model = trained(GOOD, **KEPT)
     before = bits(model)
     with pytest.raises(ValueError, match=sentence):
         model.learn_one(x, "yes")
@@ -458,8 +458,8 @@ def test_a_bad_row_changes_nothing(x, sentence):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_rows_whose_squares_could_overflow_are_not_learnt(known):
-    model = learnt(GOOD if known else [], **KEPT)
+def test_rows_whose_squares_could_overflow_are_refused(known):
+    model = trained(GOOD if known else [], **KEPT)
     before = bits(model)
     for x in ({"a": 1e150}, {"a": 9e99, "b": 9e99}, {"a": np.float64(1e150)}):
         with pytest.raises(ValueError, match=r"longer than 1e100|too large"):
@@ -472,15 +472,15 @@ BAD_LABELS = [("maybe", "'maybe' is not one of"), (None, "not a label"), (math.n
 
 @pytest.mark.parametrize(("y", "sentence"), [*BAD_LABELS, ([], "not a label")])
 def test_a_bad_label_changes_nothing(y, sentence):
-    model = learnt(GOOD, **KEPT)
+    model = trained(GOOD, **KEPT)
     before = bits(model)
     with pytest.raises(ValueError, match=sentence):
         model.learn_one({"a": 1.0}, y)
     assert bits(model) == before
 
 
-def test_labels_of_two_kinds_have_no_order():
-    model = learnt([({"a": 1.0}, 1)])
+def test_labels_of_two_types_have_no_order():
+    model = trained([({"a": 1.0}, 1)])
     before = bits(model)
     with pytest.raises(ValueError, match="1 and 'one'"):
         model.learn_one({"a": 1.0}, "one")
@@ -531,7 +531,7 @@ def test_a_wrong_parameter_is_named(given_, name):
         rb.OnlinePerceptron(**given_)
 
 
-def test_a_list_of_dicts_is_called_what_it_is():
+def test_a_list_of_dicts_is_identified_in_the_message():
     rows, model = [{"a": 1.0}, {"a": -1.0}], rb.OnlinePerceptron()
     for ask in (lambda X: model.learn_many(X, [1, 0]), model.predict_many):
         with pytest.raises(ValueError, match=r"X is a list of dicts; give a table"):

@@ -32,7 +32,7 @@ def weights_of(model, d):
 
 
 @given(streams(), zeros, st.sampled_from([0.5, 1.0]))
-def test_a_stream_makes_the_corrections_of_the_rule(stream, zero, eta):
+def test_a_stream_makes_the_updates_of_the_rule(stream, zero, eta):
     X, y = stream
     model = rb.OnlinePerceptron(labels=LABELS, zero=zero, eta0=eta)
     mean = rb.OnlinePerceptron(labels=LABELS, zero=zero, eta0=eta, predict_with="average")
@@ -63,11 +63,11 @@ def test_rows_and_blocks_dense_and_sparse_give_the_same_bits(stream, zero, kept,
     answers[data.draw(st.integers(0, len(y) - 1))] = None
     how = {"labels": LABELS, "zero": zero, "window": 4, "predict_with": ask, **kept}
     cuts = sorted(data.draw(st.sets(st.integers(1, len(y)), max_size=3)) | {0, len(y)})
-    told, states = [], []
+    predictions, states = [], []
     one = rb.OnlinePerceptron(**how)
-    told.append([])
+    predictions.append([])
     for x, label in zip(X, answers, strict=True):
-        told[-1].append(one.predict_one(x))
+        predictions[-1].append(one.predict_one(x))
         if label is not None:
             one.learn_one(x, label)
     states.append(one.state())
@@ -76,14 +76,14 @@ def test_rows_and_blocks_dense_and_sparse_give_the_same_bits(stream, zero, kept,
         parts = [
             many.predict_then_learn(kind(X[i:j]), answers[i:j]) for i, j in itertools.pairwise(cuts)
         ]
-        told.append(np.concatenate(parts).tolist())
+        predictions.append(np.concatenate(parts).tolist())
         assert many.predict_many(kind(X)).tolist() == [one.predict_one(x) for x in X]
         states.append(many.state())
-    assert told[0] == told[1] == told[2]
+    assert predictions[0] == predictions[1] == predictions[2]
     assert states[0] == states[1] == states[2]
 
 
-def test_a_saved_stream_goes_on_to_the_last_bit(tmp_path):
+def test_a_saved_stream_continues_identically(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), np.array(LABELS)[rng.integers(0, 4, 80)]
     model = rb.OnlinePerceptron(labels=LABELS, average=True, pocket=True, window=10)
@@ -110,12 +110,12 @@ def test_mistakes_stay_within_the_bound():
 
 
 @pytest.mark.parametrize("labels", ["abc", ["a"], ["a", "a", "b"], 3])
-def test_labels_are_two_different_ones_or_more(labels):
+def test_at_least_two_different_labels_are_needed(labels):
     with pytest.raises(ValueError, match="give two different labels or more"):
         rb.OnlinePerceptron(labels=labels)
 
 
-def test_a_label_that_is_not_one_of_them_is_refused_and_changes_nothing():
+def test_an_unknown_label_is_refused_and_changes_nothing():
     model = rb.OnlinePerceptron(labels=LABELS)
     model.learn_one([1.0], "b")
     before = model.state()

@@ -27,7 +27,7 @@ CELLS = [
 NAMES = ("a", "b", "c")
 
 
-def learnt(names, labels, predict_with):
+def trained(names, labels, predict_with):
     """A model that knows three features."""
     model = rb.OnlinePerceptron(labels=labels, predict_with=predict_with)
     rng = np.random.default_rng(0)
@@ -49,11 +49,11 @@ def outcome(model, work):
     """What came of it and the state afterwards, or None where the row was refused."""
     before = model.state()
     try:
-        said = work(model)
+        result = work(model)
     except ValueError:
         assert model.state() == before, "a row that is refused changes nothing"
         return None
-    return said, model.state()
+    return result, model.state()
 
 
 def compare(row, block, model):
@@ -83,9 +83,9 @@ def compare(row, block, model):
 @example(values=[Decimal("1.5")], labels=None, predict_with="last")
 @example(values=[Decimal("NaN")], labels=None, predict_with="last")
 @example(values=[np.timedelta64(1, "ns"), 1.0], labels=None, predict_with="last")
-def test_arrays_and_dicts_are_accepted_and_answered_alike(values, labels, predict_with):
+def test_arrays_and_dicts_get_the_same_predictions(values, labels, predict_with):
     def by_place():
-        return learnt(range(3), labels, predict_with)
+        return trained(range(3), labels, predict_with)
 
     accepted = {
         compare(lambda: list(values), lambda: cells_in_array(values), by_place),
@@ -105,28 +105,28 @@ FRAMES = {
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{type(cell).__name__}-{str(cell)[:12]}")
-def test_frames_and_dicts_are_accepted_and_answered_alike(make, cell):
+def test_frames_and_dicts_get_the_same_predictions(make, cell):
     try:
         frame = make(cell)
     except Exception:
         pytest.skip("no such frame can be made")
     if isinstance(frame, pl.DataFrame) and frame.dtypes[0] == pl.Object:
         pytest.skip("polars gives no cells of objects")
-    compare(lambda: {"b": cell, "a": 2.0}, lambda: make(cell), lambda: learnt(NAMES, None, "last"))
+    compare(lambda: {"b": cell, "a": 2.0}, lambda: make(cell), lambda: trained(NAMES, None, "last"))
 
 
 @pytest.mark.parametrize("values", [(1.0,), (1.0, 2.0, 3.0, 4.0)], ids=["fewer", "more"])
-def test_features_that_are_missing_or_new_count_nothing(values):
+def test_missing_and_new_features_count_as_zero(values):
     X = np.array([values])
-    assert compare(lambda: X[0], lambda: X, lambda: learnt(range(3), None, "last"))
+    assert compare(lambda: X[0], lambda: X, lambda: trained(range(3), None, "last"))
     names = ("z", *NAMES)[: len(values)]
     row, frame = dict(zip(names, values, strict=True)), pd.DataFrame([values], columns=names)
-    assert compare(lambda: row, lambda: frame, lambda: learnt(NAMES, None, "last"))
+    assert compare(lambda: row, lambda: frame, lambda: trained(NAMES, None, "last"))
 
 
-def test_an_array_is_refused_by_a_model_of_named_features_in_either_way():
+def test_models_of_named_features_refuse_arrays():
     assert not compare(
-        lambda: np.ones(3), lambda: np.ones((1, 3)), lambda: learnt(NAMES, None, "last")
+        lambda: np.ones(3), lambda: np.ones((1, 3)), lambda: trained(NAMES, None, "last")
     )
 
 
@@ -138,7 +138,7 @@ def test_an_array_is_refused_by_a_model_of_named_features_in_either_way():
 @pytest.mark.parametrize(
     "frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
 )
-def test_no_estimator_takes_dates_for_numbers(frame, moments):
+def test_no_estimator_accepts_dates_as_numbers(frame, moments):
     X = frame({"when": moments, "size": [1.0, 2.0]})
     with pytest.raises(ValueError, match=r'"when".*date or a time'):
         rb.Perceptron().fit(X, [0, 1])

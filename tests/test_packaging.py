@@ -35,7 +35,7 @@ def installed(wheel, tmp_path_factory):
     return folder
 
 
-def test_the_wheel_holds_the_package_and_its_types_only(wheel):
+def test_the_wheel_holds_only_the_package_and_its_types(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "rosenblatt/py.typed" in names
     static = {path.name for path in (ROOT / "src/rosenblatt/show/page/static").iterdir()}

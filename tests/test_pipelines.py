@@ -66,7 +66,7 @@ def fitted(*steps, X, y):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-def test_a_pipeline_that_scales_is_kept_and_answers_as_before(tmp_path, estimator):
+def test_a_pipeline_with_a_scaler_is_saved_and_predicts_as_before(tmp_path, estimator):
     X, y = cloud()
     for scaler in SCALERS:
         pipe = fitted(scaler, Pipeline([("within", MinMaxScaler())]), estimator, X=X, y=y)
@@ -80,7 +80,7 @@ def test_a_pipeline_that_scales_is_kept_and_answers_as_before(tmp_path, estimato
 
 @settings(max_examples=times(50), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(SCALERS), st.sampled_from(SCALERS))
-def test_two_scalers_fold_into_one_line(seed, first, second):
+def test_two_scalers_fold_into_one_weight_vector(seed, first, second):
     X, y = cloud(seed, 12)
     if len(set(y)) < 2:
         return
@@ -90,7 +90,7 @@ def test_two_scalers_fold_into_one_line(seed, first, second):
     assert model.feature_names_ == ("x1", "x2", "x3")
 
 
-def test_a_line_that_rounding_would_move_over_a_row_is_refused():
+def test_weights_that_rounding_would_move_across_a_row_are_refused():
     rng = np.random.default_rng(0)
     near = rng.integers(0, 4, 60)
     X = np.column_stack([1e17 + 16.0 * near, rng.uniform(0, 4, 60)])
@@ -100,7 +100,7 @@ def test_a_line_that_rounding_would_move_over_a_row_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("step", "told"),
+    ("step", "message"),
     [
         (PolynomialFeatures(), "PolynomialFeatures"),
         (MinMaxScaler(clip=True), "MinMaxScaler clips"),
@@ -119,10 +119,10 @@ def test_a_line_that_rounding_would_move_over_a_row_is_refused():
     ],
     ids=["polynomial", "clip", "columns", "indicator", "imputed", "twice", "rare", "scaled"],
 )
-def test_a_step_that_no_line_can_do_is_refused_with_what_to_do(tmp_path, step, told):
+def test_a_nonlinear_step_is_refused_with_a_remedy(tmp_path, step, message):
     X, y = cloud()
     pipe = fitted(step, rb.Perceptron(max_updates=50), X=X, y=y)
-    with pytest.raises(ValueError, match=rf"{told}.*joblib\.dump"):
+    with pytest.raises(ValueError, match=rf"{message}.*joblib\.dump"):
         rb.save(pipe, tmp_path / "model.json")
     assert not (tmp_path / "model.json").exists()
 
@@ -193,7 +193,7 @@ COLUMNS = {
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("prepare", COLUMNS.values(), ids=COLUMNS)
 @pytest.mark.parametrize("estimator", ESTIMATORS[:3], ids=["pla", "no intercept", "pocket"])
-def test_named_columns_are_kept_and_predicted_as_before(tmp_path, estimator, prepare, count):
+def test_named_columns_are_saved_and_predicted_as_before(tmp_path, estimator, prepare, count):
     X, labels = applicants(count)
     pipe = fitted(prepare, estimator, X=X, y=labels[count])
     rb.save(pipe, tmp_path / "model.json")
@@ -222,7 +222,7 @@ def test_a_file_is_predicted_by_the_command_and_in_node_as_by_the_pipeline(
         assert predicted_by_node("model.json", list(csv.DictReader(file)), tmp_path) == [*expected]
 
 
-def test_columns_of_an_array_are_kept_by_their_places(tmp_path):
+def test_columns_of_an_array_are_saved_by_position(tmp_path):
     X, y = cloud()
     prepare = make_column_transformer((StandardScaler(), [2, 0]))  # the second column is dropped
     pipe = fitted(prepare, rb.PocketPerceptron(max_updates=50), X=X.to_numpy(), y=y)
@@ -257,7 +257,7 @@ def test_onnx_predicts_named_columns_as_the_pipeline(prepare, dtype, count):
     np.testing.assert_allclose(scores, pipe.decision_function(new), rtol=1e-9, atol=1e-9)
 
 
-def test_onnx_names_a_step_whose_columns_have_types_that_it_cannot_know():
+def test_onnx_names_a_step_with_unknown_column_types():
     pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
     X, y = cloud()
     prepare = make_column_transformer((PowerTransformer(), ["age"]))
@@ -283,7 +283,7 @@ def shown(pipe, X, y):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-def test_a_pipeline_is_reported_and_drawn_by_what_its_last_step_saw(estimator):
+def test_reports_and_plots_use_the_input_of_the_last_step(estimator):
     import matplotlib.pyplot as plt
 
     X, y = cloud()
@@ -300,7 +300,7 @@ def test_a_pipeline_is_reported_and_drawn_by_what_its_last_step_saw(estimator):
     assert "40 examples" in title
 
 
-def test_words_of_text_are_named_in_the_report_and_the_player_plays():
+def test_the_report_of_text_names_words_and_has_a_player():
     pytest.importorskip("anywidget")
     texts = ["free prize now", "lunch at noon", "claim your free prize", "see you at lunch"]
     kinds = ["spam", "ham", "spam", "ham"]
@@ -329,7 +329,7 @@ def doors(clf, X, y, path):
     yield lambda: rb.widget(X, y, clf=clf)
 
 
-def test_what_is_not_fitted_is_called_that(tmp_path):
+def test_an_unfitted_pipeline_is_named_as_such(tmp_path):
     pytest.importorskip("anywidget")
     X, y = cloud()
     for clf in (rb.PocketPerceptron(), make_pipeline(StandardScaler(), rb.PocketPerceptron())):
@@ -340,7 +340,7 @@ def test_what_is_not_fitted_is_called_that(tmp_path):
         rb.report(LogisticRegression(), X, y)
 
 
-def test_what_is_not_supported_is_called_that_and_not_unfitted(tmp_path):
+def test_an_unsupported_pipeline_is_not_called_unfitted(tmp_path):
     pytest.importorskip("anywidget")
     X, y = cloud()
     tree = DecisionTreeClassifier()

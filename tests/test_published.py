@@ -18,7 +18,7 @@ def homework_pla(**parameters):
     return rb.Perceptron(zero="negative", **parameters)
 
 
-def test_question_15_naive_cycle_makes_45_corrections(homework):
+def test_question_15_naive_cycle_makes_45_updates(homework):
     clf = homework_pla().fit(*homework)
     assert clf.n_updates_ == 45
     np.testing.assert_allclose(
@@ -27,7 +27,7 @@ def test_question_15_naive_cycle_makes_45_corrections(homework):
 
 
 @pytest.mark.slow_without_jit
-def test_question_16_random_cycles_make_40_corrections_on_average(homework):
+def test_question_16_random_cycles_make_40_updates_on_average(homework):
     """40.1 with standard error 0.26, over 2000 runs."""
     runs = [
         homework_pla(order="random-cycle", random_state=seed).fit(*homework).n_updates_
@@ -39,23 +39,23 @@ def test_question_16_random_cycles_make_40_corrections_on_average(homework):
 
 @pytest.mark.parametrize("eta0", [0.5, 0.25, 0.1, 1e-3, 7.3])
 @pytest.mark.parametrize("order", ["cycle", "random-cycle"])
-def test_question_17_eta_changes_no_correction(homework, order, eta0):
+def test_question_17_eta_changes_no_update(homework, order, eta0):
     clf = homework_pla(order=order, random_state=0).fit(*homework)
     other = homework_pla(order=order, random_state=0, eta0=eta0).fit(*homework)
     assert other.trace_.examples.tolist() == clf.trace_.examples.tolist()
     np.testing.assert_allclose(other.weights_, eta0 * clf.weights_, rtol=1e-9)
 
 
-def test_starting_over_makes_60_corrections(homework):
+def test_starting_over_makes_60_updates(homework):
     assert homework_pla(order="first").fit(*homework).n_updates_ == 60
 
 
-def test_starting_from_all_ones_makes_21_corrections(homework):
+def test_starting_from_all_ones_makes_21_updates(homework):
     clf = homework_pla().fit(*homework, coef_init=np.ones(4), intercept_init=1)
     assert clf.n_updates_ == 21
 
 
-def test_iris_mistakes_per_cycle_and_weights():
+def test_iris_mistakes_per_epoch_and_weights():
     X, y = load_iris(return_X_y=True)
     X, y = X[:100, [0, 2]], y[:100]
     clf = rb.Perceptron(eta0=0.2, zero="positive", max_iter=10).fit(X, y)

@@ -27,12 +27,12 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("page", quotes.pages(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_quoted_figures_are_those_of_the_results(page):
+def test_quoted_figures_match_the_results(page):
     text = page.read_text(encoding="utf-8")
     assert quotes.filled(text, quotes.read()) == text, "run `make quotes`"
 
 
-def test_quotes_are_of_lines_that_the_bench_has():
+def test_every_quote_refers_to_a_line_of_the_bench():
     known = {*PROMISES, *(f"{promise.part}.*" for promise in PROMISES.values())}
     for page in quotes.pages():
         text = page.read_text(encoding="utf-8")
@@ -45,19 +45,19 @@ def test_quotes_are_of_lines_that_the_bench_has():
             assert name in known, f"{page}: {name}"
 
 
-def test_a_changed_figure_is_put_right():
+def test_a_changed_figure_is_updated():
     text = "It is <!-- bench:pla.dense-100000x10 -->99 × faster<!-- /bench -->, we say."
     good = "It is <!-- bench:pla.dense-100000x10 -->7.65 × faster<!-- /bench -->, we say."
     assert quotes.filled(text, RESULTS) == good
     assert quotes.filled(good, RESULTS) == good
 
 
-def test_what_is_not_measured_is_not_quoted(tmp_path):
+def test_missing_measurements_are_not_quoted(tmp_path):
     assert quotes.MISSING in quotes.filled("<!-- bench:pla.import -->3<!-- /bench -->", RESULTS)
     assert quotes.read(tmp_path) == {}
 
 
-def test_the_weaker_figure_is_quoted_where_kernels_were_compiled_twice(tmp_path):
+def test_the_weaker_figure_of_two_compilations_is_quoted(tmp_path):
     at_most = {"id": "at most", "figure": 1.2, "unit": "×", "target": {"way": "≤", "number": 2}}
     lines = [*RESULTS["pla"]["lines"], at_most, {**at_most, "id": "unmeasured", "figure": None}]
     other = [{**line, "figure": 1.5} for line in lines]

@@ -27,13 +27,13 @@ KINDS = {
         for i, check in enumerate(checks.yield_checks(model))
     ],
 )
-def test_it_keeps_rivers_contract(model, check):
+def test_the_model_passes_rivers_checks(model, check):
     assert not model._unit_test_skips()
     check(model.clone())
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_it_gives_the_predictions_of_the_online_perceptron(name):
+def test_predictions_are_those_of_the_online_perceptron(name):
     model = KINDS[name].clone()
     online = rb.OnlinePerceptron(**model._get_params())
     for x, y in datasets.Phishing().take(300):
@@ -43,7 +43,7 @@ def test_it_gives_the_predictions_of_the_online_perceptron(name):
     assert model.online.state() == online.state()
 
 
-def test_more_than_two_labels_are_given_and_learnt_together():
+def test_more_than_two_labels_are_trained_together():
     labels = tuple(sorted({y for _, y in datasets.ImageSegments()}))
     how = {"labels": labels, "predict_with": "average"}
     scaled = preprocessing.StandardScaler() | Perceptron(**how)
@@ -57,13 +57,13 @@ def test_more_than_two_labels_are_given_and_learnt_together():
     assert model.clone().labels == labels
 
 
-def test_it_works_in_pipelines_and_evaluations():
+def test_the_model_works_in_pipelines_and_evaluations():
     pipeline = compose.Pipeline(preprocessing.StandardScaler(), Perceptron(predict_with="average"))
     metric = evaluate.progressive_val_score(datasets.Phishing(), pipeline, metrics.Accuracy())
     assert metric.get() > 0.85
 
 
-def test_blocks_of_frames_are_learnt_row_by_row():
+def test_blocks_of_frames_are_trained_on_row_by_row():
     pd = pytest.importorskip("pandas")
     pl = pytest.importorskip("polars")
     rng = np.random.default_rng(0)
@@ -89,7 +89,7 @@ def test_without_river_the_extra_to_install_is_named():
 
 
 @pytest.mark.parametrize("labels", [None, ("a", "b", "c")], ids=["two", "three"])
-def test_probabilities_are_refused_with_what_to_do_instead(labels):
+def test_probabilities_are_refused_with_a_remedy(labels):
     model = preprocessing.StandardScaler() | Perceptron(labels=labels)
     model.learn_one({"a": 1.0}, "a")
     with pytest.raises(NotImplementedError, match=r"predict_one.*LogisticRegression"):

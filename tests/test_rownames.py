@@ -20,7 +20,7 @@ XOR, CALM = LABELED.iloc[1:], 1e6
 NUMBERED = re.compile(r"rows? (\d+)(?: \((.+?)\))?")
 
 
-def test_a_path_is_counted_from_0_as_a_frame_is(tmp_path):
+def test_rows_of_a_file_count_from_0_as_in_a_frame(tmp_path):
     FRAME.to_csv(tmp_path / "xor.csv", index=False)
     found = [
         rb.learn(given, target="y", missing="drop", time_limit=CALM)
@@ -32,7 +32,7 @@ def test_a_path_is_counted_from_0_as_a_frame_is(tmp_path):
         assert "row 4" in result.separability.explain()
 
 
-def test_rows_on_the_margin_are_those_of_the_data_given(tmp_path):
+def test_rows_on_the_margin_are_rows_of_the_callers_data(tmp_path):
     frame = pd.DataFrame({"x": [None, 0.0, 1.0, 3.0, 4.0], "y": list("nnnyy")})
     frame.to_csv(tmp_path / "line.csv", index=False)
     for given in (frame, tmp_path / "line.csv"):
@@ -42,13 +42,13 @@ def test_rows_on_the_margin_are_those_of_the_data_given(tmp_path):
         assert result.to_json()["verdict"]["on_margin"] == sorted(kept.tolist())
 
 
-def test_an_index_of_its_own_stands_beside_the_positions():
+def test_a_custom_index_is_shown_with_the_positions():
     X, y = XOR[["a", "b"]], XOR["y"]
     named = 'rows 0 ("a17"), 1 ("b02"), 2 ("c03") and 3 ("d04")'
     s = rb.separability(X, y)
     assert s.conflicts[0].rows == (0, 1, 2, 3)
-    for told in (repr(s), s.explain(), str(rb.learn(X, y)), str(rb.learn(XOR, "y"))):
-        assert named in told
+    for text in (repr(s), s.explain(), str(rb.learn(X, y)), str(rb.learn(XOR, "y"))):
+        assert named in text
     for result in (rb.fewest_mistakes(X, y), rb.FewestMistakes().fit(X, y).result_):
         (wrong,) = result.wrong.tolist()
         assert f"row {wrong} (&quot;{X.index[wrong]}&quot;)" in result._repr_html_()
@@ -59,7 +59,7 @@ def test_an_index_of_its_own_stands_beside_the_positions():
 
 
 @pytest.mark.parametrize(
-    ("index", "told"),
+    ("index", "text"),
     [
         (range(4), "rows 0, 1, 2 and 3 "),
         ([0, 1, 2, 3], "rows 0, 1, 2 and 3 "),
@@ -72,9 +72,9 @@ def test_an_index_of_its_own_stands_beside_the_positions():
     ],
     ids=["default", "as positions", "shuffled", "from 1", "levels"],
 )
-def test_only_an_index_of_its_own_is_told(index, told):
+def test_only_a_custom_index_is_shown(index, text):
     frame = FRAME.iloc[1:].set_axis(index)
-    assert told in repr(rb.separability(frame[["a", "b"]], frame["y"]))
+    assert text in repr(rb.separability(frame[["a", "b"]], frame["y"]))
 
 
 def bad(**cells):
@@ -120,7 +120,7 @@ def test_rows_of_weight_0_are_counted_too():
         )
 
 
-def test_an_error_about_a_file_says_that_the_row_is_the_file_s(tmp_path):
+def test_an_error_about_a_file_names_the_row_of_the_file(tmp_path):
     FRAME.iloc[::-1].to_csv(tmp_path / "xor.csv", index=False)
     with pytest.raises(ValueError, match=r'row 5 of the file, column "a": '):
         rb.learn(tmp_path / "xor.csv", target="y")
@@ -129,7 +129,7 @@ def test_an_error_about_a_file_says_that_the_row_is_the_file_s(tmp_path):
         rb.learn(tmp_path / "xor.jsonl", target="y")
 
 
-def test_the_conflict_of_three_labels_is_of_rows_of_the_data():
+def test_a_conflict_of_three_labels_names_rows_of_the_data():
     X, y = IRIS.data, IRIS.target
     s = rb.separability(X, y)
     rows = s.conflicts[0].rows
@@ -138,8 +138,8 @@ def test_the_conflict_of_three_labels_is_of_rows_of_the_data():
     assert not rb.separability(X[list(rows)], y[list(rows)])
     assert len(s.conflicts[0].multipliers) == len(rows)
     assert s.proof.rows == rows
-    for told in (repr(s), repr(s.proof), s.sentence):
-        assert [int(n) for n in re.findall(r"\d+", told.split("rows ")[-1])] == list(rows)
+    for text in (repr(s), repr(s.proof), s.sentence):
+        assert [int(n) for n in re.findall(r"\d+", text.split("rows ")[-1])] == list(rows)
     again = rb.Proof.from_json(s.proof.to_json())
     assert again == s.proof
     assert again.check(X, y)
@@ -154,7 +154,7 @@ def test_each_row_of_a_conflict_has_its_competing_classes():
     assert tuple(sums.values()) == conflict.multipliers
 
 
-def test_a_proof_that_fails_names_rows_of_the_data():
+def test_a_failed_proof_check_names_rows_of_the_data():
     X, y = pd.DataFrame({"x": [0.0, 1.0, 5.0]}, index=list("abc")), [0, 0, 1]
     proof = rb.separability(X, y).proof
     with pytest.raises(rb.ProofError, match=r'row 2 \("c"\)'):
@@ -166,13 +166,13 @@ def test_a_proof_that_fails_names_rows_of_the_data():
         replace(proof, weights=(0,) * len(proof.weights)).check(X, y)
 
 
-def test_one_verdict_has_one_wording():
+def test_a_verdict_is_worded_the_same_everywhere():
     X, y = XOR[["a", "b"]], XOR["y"]
     s, result = rb.separability(X, y), rb.learn(X, y)
-    told = s.sentence
-    assert told in repr(s)
-    assert result.facts()[0] == ("verdict", told)
-    assert told[1:] in s.explain()
+    sentence = s.sentence
+    assert sentence in repr(s)
+    assert result.facts()[0] == ("verdict", sentence)
+    assert sentence[1:] in s.explain()
     page = rb.report(rb.PocketPerceptron(random_state=0).fit(X, y), X, y).html
     for html in (s._repr_html_(), result._repr_html_(), page):
-        assert told[1:] in html.replace("&quot;", '"').replace("&#34;", '"')
+        assert sentence[1:] in html.replace("&quot;", '"').replace("&#34;", '"')

@@ -16,7 +16,7 @@ def examples_of(X):
 
 
 @given(arrays(float, (6, 3), elements=numbers), arrays(float, 4, elements=st.floats(-9, 9)))
-def test_folded_weights_score_as_the_scaled_ones_do(X, w):
+def test_folded_weights_score_as_the_scaled_ones(X, w):
     examples = examples_of(X)
     scaling = Scaling.of(examples)
     scaled = Hypothesis(w).scores(scaling.apply(examples).X)
@@ -32,7 +32,7 @@ def test_sparse_words_keep_their_scale_and_their_zeros():
     assert scaling.apply(examples_of(X)).X.nnz == X.nnz
 
 
-def test_constant_and_extreme_columns_do_no_harm():
+def test_constant_and_extreme_columns_are_harmless():
     X = np.array([[1e200, 5.0, 1e-200], [-1e200, 5.0, 2e-200]])
     scaled = Scaling.of(examples_of(X)).apply(examples_of(X)).X
     assert np.isfinite(scaled).all()

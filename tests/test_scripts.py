@@ -34,7 +34,7 @@ def load(name):
     return module
 
 
-def test_every_script_is_tried_here():
+def test_every_script_is_tested_here():
     assert set(SCRIPTS) == {path.stem for path in EXAMPLES.glob("*.py")}
 
 
@@ -59,7 +59,7 @@ def gate(folder, *arguments):
     return done.returncode, done.stdout
 
 
-def test_the_gate_exits_as_the_command_does(tmp_path):
+def test_the_gate_script_exits_as_the_command_does(tmp_path):
     (tmp_path / "fine.csv").write_text("dose,died\n1,no\n2,yes\n3,no\n4,yes\n")
     assert gate(tmp_path)[0] == 1
     assert gate(tmp_path, "fine.csv", "died") == (0, "fine.csv: all 2 estimates are finite\n")
@@ -68,7 +68,7 @@ def test_the_gate_exits_as_the_command_does(tmp_path):
     assert printed.startswith("::error file=nothing.csv::")
 
 
-def test_the_hook_of_this_repository_fails_on_the_manual_s_trial(tmp_path):
+def test_the_hook_of_this_repository_fails_on_the_manuals_trial(tmp_path):
     """pre-commit runs `entry` and `args`; the manual's settings name only what the hook has."""
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     page = {block.title: block.text for block in blocks(ROOT / "docs" / "howto" / "gate.md")}
@@ -87,25 +87,25 @@ def course(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_learning_from_data_agrees_with_what_was_published():
+def test_learning_from_data_matches_the_published_results():
     done = course(7, 8, 9, 10, "--runs", 100)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("yes") == 8
 
 
-def test_the_course_s_homework_agrees_with_what_was_published(data):
+def test_the_homework_matches_the_published_results(data):
     done = course(15, 16, 17, 18, 19, 20, "--runs", 25, "--data", data)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("yes") == 10
 
 
-def test_the_course_s_homework_asks_for_its_files(tmp_path):
+def test_the_homework_names_its_missing_files(tmp_path):
     done = course(15, "--data", tmp_path)
     assert done.returncode == 2
     assert done.stderr.strip().endswith("name their folder with --data or ROSENBLATT_DATA.")
 
 
-def test_a_value_that_differs_is_told():
+def test_a_value_that_differs_is_reported():
     sys.path.insert(0, str(EXAMPLES / "course"))
     try:
         from line import Line

@@ -32,29 +32,29 @@ def program(capfd, tmp_path, monkeypatch):
         capfd.readouterr()
         given = ["learn", *map(str, arguments), "--time-limit", str(CALM)]
         assert run([*given, "--json"]) == 0
-        told = json.loads(capfd.readouterr().out)
+        output = json.loads(capfd.readouterr().out)
         assert run([*given, "--top", "0"]) == 0
-        return told, capfd.readouterr().out.splitlines()
+        return output, capfd.readouterr().out.splitlines()
 
     return call
 
 
-def agree(result, told, lines):
+def agree(result, output, lines):
     """A result is what the command line printed, to the last digit."""
-    assert result.verdict == told["verdict"]["verdict"]
-    assert result.mistakes == told["mistakes"]
-    assert result.lower_bound == told["lower_bound"]
-    assert result.optimal == told["optimal"]
-    weights = {one["feature"]: one["weight"] for one in told["weights"]}
+    assert result.verdict == output["verdict"]["verdict"]
+    assert result.mistakes == output["mistakes"]
+    assert result.lower_bound == output["lower_bound"]
+    assert result.optimal == output["optimal"]
+    weights = {one["feature"]: one["weight"] for one in output["weights"]}
     named = zip(result.model.feature_names_, result.model.weights_[1:], strict=True)
     assert dict(named) == weights
-    if told["accuracy"] is None:
+    if output["accuracy"] is None:
         assert result.accuracy is None
     else:
-        assert result.accuracy.share == told["accuracy"]["accuracy"]
-        assert list(result.accuracy.interval) == told["accuracy"]["interval"]
-        assert result.accuracy.baseline == told["accuracy"]["baseline"]
-        assert result.accuracy.balanced == told["accuracy"]["balanced"]
+        assert result.accuracy.share == output["accuracy"]["accuracy"]
+        assert list(result.accuracy.interval) == output["accuracy"]["interval"]
+        assert result.accuracy.baseline == output["accuracy"]["baseline"]
+        assert result.accuracy.balanced == output["accuracy"]["balanced"]
     ours = str(result).splitlines()[1:]  # what was read has another name
     theirs = [line for line in lines[1:] if not line.startswith("wrote")]
     assert ours == [NAMED.sub(counted_from_0, line) for line in theirs]
@@ -68,27 +68,27 @@ def counted_from_0(named):
     return re.sub(r"\d+(?! more)\b", lambda row: str(int(row[0]) - 1), named[0])
 
 
-def test_the_built_in_examples_are_learnt_as_by_the_command_line(program):
+def test_the_built_in_examples_give_the_results_of_the_command_line(program):
     agree(rb.learn(credit(), "approved", time_limit=CALM), *program())
 
 
-def test_a_file_is_learnt_as_by_the_command_line(program, tmp_path):
+def test_a_file_gives_the_results_of_the_command_line(program, tmp_path):
     pa.csv.write_csv(credit(n=200), tmp_path / "credit.csv")
-    told = program("credit.csv", "--target", "approved", "--cv", 4)
+    output = program("credit.csv", "--target", "approved", "--cv", 4)
     for path in ("credit.csv", tmp_path / "credit.csv"):
-        agree(rb.learn(path, target="approved", cv=4, time_limit=CALM), *told)
+        agree(rb.learn(path, target="approved", cv=4, time_limit=CALM), *output)
 
 
 @pytest.mark.slow_without_jit
-def test_xor_costs_one_mistake_however_it_is_given(program, tmp_path):
+def test_xor_costs_one_mistake_in_every_input_form(program, tmp_path):
     y = ["no", "yes", "yes", "no"]
     rows = "".join(f"{a},{b},{c}\n" for (a, b), c in zip(XOR, y, strict=True))
     (tmp_path / "xor.csv").write_text("x1,x2,y\n" + rows)
-    told, lines = program("xor.csv", "--target", "y")
+    output, lines = program("xor.csv", "--target", "y")
     assert any("rows 1, 2, 3 and 4 all" in line for line in lines)
     frame = pd.DataFrame(XOR, columns=["x1", "x2"])
     for X in (XOR, np.array(XOR, float), frame):
-        agree(rb.learn(X, y, time_limit=CALM), told, lines)
+        agree(rb.learn(X, y, time_limit=CALM), output, lines)
     # Sparse columns are not centred, so that another line comes out.
     result = rb.learn(sparse.csr_matrix(np.array(XOR, float)), y, time_limit=CALM)
     assert (result.verdict, result.mistakes, result.lower_bound) == ("inseparable", 1, 1)
@@ -99,7 +99,7 @@ def test_xor_costs_one_mistake_however_it_is_given(program, tmp_path):
 
 
 @pytest.mark.slow_without_jit
-def test_the_verdict_s_proof_shows_a_bound_where_nothing_was_searched_for():
+def test_without_a_search_the_verdicts_proof_gives_a_lower_bound():
     for X, y in ((XOR, [0, 1, 1, 0]), ([[0.0], [1.0], [1.0], [2.0]], [0, 1, 0, 1])):
         result = rb.learn(X, y, algorithm="pla", time_limit=0.1, test_size=0)
         assert result.proof == result.separability.proof
@@ -113,7 +113,7 @@ def test_the_verdict_s_proof_shows_a_bound_where_nothing_was_searched_for():
 
 
 @pytest.mark.slow_without_jit
-def test_pima_is_learnt_as_by_the_command_line(program, data):
+def test_pima_gives_the_results_of_the_command_line(program, data):
     path = data / "pima-indians-diabetes.csv"
     if not path.exists():
         pytest.skip("the Pima data are not there")
@@ -122,7 +122,7 @@ def test_pima_is_learnt_as_by_the_command_line(program, data):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
-def test_a_frame_may_hold_text_and_name_its_answers(kind):
+def test_a_frame_may_hold_text_and_name_its_target(kind):
     table = pa.table(
         {
             "colour": ["red", "blue", "red", "green"] * 6,
@@ -137,7 +137,7 @@ def test_a_frame_may_hold_text_and_name_its_answers(kind):
     assert rb.learn(frame, "good", ignore=["colour"], test_size=0).model.feature_names_ == ("size",)
 
 
-def test_answers_beside_a_frame_are_no_feature_of_it():
+def test_separate_labels_are_not_a_feature_of_the_frame():
     frame = pd.DataFrame({"x": range(20), "answer": np.arange(20) % 3})
     y = pd.Series(np.arange(20) > 9, name="x")
     model = rb.learn(frame, y).model
@@ -148,7 +148,7 @@ def test_answers_beside_a_frame_are_no_feature_of_it():
 @pytest.mark.parametrize(
     "labels", [("no", "yes"), (0, 1), (-1, 1), (False, True), (0.5, 2.0), ("10", "9")]
 )
-def test_labels_of_any_kind_come_back_as_they_were(labels):
+def test_labels_of_any_type_keep_their_type(labels):
     X = np.arange(20.0)[:, None]
     y = np.array(labels)[(X[:, 0] > 9).astype(int)]
     assert rb.learn(X, y).model.predict(X).tolist() == y.tolist()
@@ -157,14 +157,14 @@ def test_labels_of_any_kind_come_back_as_they_were(labels):
     assert turned.model.classes_.tolist() == list(labels)[::-1]
 
 
-def test_one_of_three_answers_is_learnt_against_the_rest():
+def test_one_of_three_labels_is_trained_against_the_rest():
     frame = pd.DataFrame({"x": range(30), "kind": np.repeat(["a", "b", "c"], 10)})
     assert rb.learn(frame, "kind").labels == ["a", "b", "c"]
     result = rb.learn(frame, "kind", positive="c")
     assert (result.verdict, result.labels) == ("separable", ["not c", "c"])
 
 
-def test_missing_numbers_are_refused_left_out_or_filled():
+def test_missing_numbers_are_refused_dropped_or_imputed():
     frame = pd.DataFrame({"x": [*range(19), math.nan], "y": np.arange(20) > 9})
     with pytest.raises(
         DataError, match=r'row 19, column "x": the value is missing\. Give missing='
@@ -175,14 +175,14 @@ def test_missing_numbers_are_refused_left_out_or_filled():
     assert "1 row left out: something is missing there" in str(rb.learn(frame, "y", missing="drop"))
 
 
-def test_the_proof_is_of_the_values_as_given():
+def test_the_proof_is_about_the_original_values():
     X, y = np.array(XOR, float) * [1, 1e6], [0, 0, 0, 1]
     result = rb.learn(X, y)
     assert result.separability.proof.check(X, y)
     assert rb.learn(X, [0, 1, 1, 0]).separability.proof.check(X, [0, 1, 1, 0])
 
 
-def test_a_file_to_test_on_is_answered_by_the_line_itself(tmp_path):
+def test_a_test_file_is_predicted_by_the_final_model(tmp_path):
     pa.csv.write_csv(credit(n=100, seed=1), tmp_path / "other.csv")
     result = rb.learn(credit(n=100), "approved", test=tmp_path / "other.csv")
     right = result.model.predict(credit(n=100, seed=1)) == np.array(credit(n=100, seed=1)[4])
@@ -190,13 +190,13 @@ def test_a_file_to_test_on_is_answered_by_the_line_itself(tmp_path):
     assert result.evaluation.kind == "file"
 
 
-def test_what_it_means_for_a_regression_is_part_of_the_story():
+def test_the_result_explains_the_consequence_for_a_regression():
     result = rb.learn([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1])
     assert result.verdict == "quasi-separable"
     assert " infinite: " in str(result)
 
 
-def test_separability_is_decided_once_in_a_run(monkeypatch):
+def test_separability_is_decided_once_per_run(monkeypatch):
     import rosenblatt.evidence.separability as evidence
 
     decided, decide = [], evidence.decide
@@ -212,7 +212,7 @@ def test_separability_is_decided_once_in_a_run(monkeypatch):
 
 
 @pytest.mark.slow_without_jit
-def test_a_time_limit_keeps_the_best_so_far_and_says_what_it_ended(hurried):
+def test_a_time_limit_keeps_the_best_so_far_and_reports_what_it_ended(hurried):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 5))
     y = X[:, 0] + rng.normal(size=1500) > 0
@@ -230,7 +230,7 @@ def test_nothing_is_printed_or_written(capfd, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_saved_predicts_the_same(tmp_path):
+def test_a_saved_model_predicts_the_same(tmp_path):
     table = credit(n=60)
     result = rb.learn(table, "approved")
     result.save(tmp_path / "model.json")
@@ -272,7 +272,7 @@ def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"algorithm": "magic"}, "algorithm"),
         ({"order": "magic"}, "order"),
@@ -285,8 +285,8 @@ def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, monkeypatch):
         ({"random_state": "now"}, "random_state"),
     ],
 )
-def test_what_is_not_known_is_refused_in_a_sentence(given, told):
-    with pytest.raises(ValueError, match=told):
+def test_unknown_options_are_refused_in_one_sentence(given, message):
+    with pytest.raises(ValueError, match=message):
         rb.learn(XOR, [0, 0, 0, 1], **given)
 
 
@@ -297,14 +297,14 @@ def test_rows_without_one_label_each_are_refused_in_one_sentence(kind):
 
 
 def test_too_many_folds_are_refused_in_one_sentence():
-    told = "^100 folds need 100 rows of the rarer label, which has 3; give a smaller cv=.$"
-    with pytest.raises(ValueError, match=told):
+    message = "^100 folds need 100 rows of the rarer label, which has 3; give a smaller cv=.$"
+    with pytest.raises(ValueError, match=message):
         rb.learn(np.arange(12.0)[:, None], [0] * 9 + [1] * 3, cv=100)
     with pytest.raises(ValueError, match="give only one of test_size=, test= and cv=: each"):
         rb.learn(XOR, [0, 0, 0, 1], cv=2, test_size=0.5)
 
 
-def test_a_file_names_its_answers_itself(tmp_path):
+def test_a_file_names_its_own_target(tmp_path):
     (tmp_path / "d.csv").write_text("x,y\n1,0\n2,1\n")
     with pytest.raises(ValueError, match="target="):
         rb.learn(tmp_path / "d.csv", [0, 1])
@@ -318,8 +318,8 @@ def test_labels_may_be_bytes_or_dates(labels):
     assert rb.learn(X, y).mistakes == 0
 
 
-def test_why_nothing_was_tested_is_told_unless_nothing_was_to_be():
+def test_a_skipped_held_out_test_is_explained_unless_it_was_not_requested():
     X, y = [[0], [1], [2], [3]], [0, 0, 1, 1]
-    told = str(rb.learn(X, y))
-    assert told.endswith("tested    skipped: 4 rows are too few for a held-out test (at least 10)")
+    text = str(rb.learn(X, y))
+    assert text.endswith("tested    skipped: 4 rows are too few for a held-out test (at least 10)")
     assert "tested" not in str(rb.learn(X, y, test_size=0))

@@ -73,7 +73,7 @@ def test_a_sparse_matrix_with_indices_outside_its_shape_is_refused_in_one_senten
     assert "\n" not in str(caught.value)
 
 
-def test_the_row_and_the_index_outside_are_named():
+def test_the_row_and_the_invalid_index_are_named():
     X = sparse.csr_array(DENSE)
     X.indices[X.indptr[7]] = 9
     with pytest.raises(ValueError, match="X, row 7: its index 9 is outside the 6 columns"):
@@ -98,12 +98,12 @@ WAYS_IN = {
 
 
 @pytest.mark.parametrize("way", WAYS_IN)
-def test_it_is_refused_wherever_it_comes_in(way):
+def test_every_function_refuses_invalid_sparse_indices(way):
     with pytest.raises(ValueError, match="outside the 6 columns"):
         WAYS_IN[way](BROKEN["CSR column far too large"])
 
 
-def test_a_partition_on_a_cluster_is_refused_likewise():
+def test_dask_partitions_with_invalid_indices_are_refused_too():
     partitions = pytest.importorskip("rosenblatt.dask.partitions")
     with pytest.raises(ValueError, match=r"partition 1: X, row 2: .* 6 "):
         partitions.load_partition("partition 1", BROKEN["CSR column too large"], ANSWERS, None)
@@ -136,7 +136,7 @@ UNUSUAL = {
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-def test_unusual_matrices_that_are_whole_give_what_the_array_gives(name):
+def test_unusual_valid_matrices_give_the_results_of_the_array(name):
     X = UNUSUAL[name](DENSE)
     clf = rb.Perceptron().fit(X, ANSWERS)
     assert np.array_equal(clf.weights_, FITTED.weights_)
@@ -144,7 +144,7 @@ def test_unusual_matrices_that_are_whole_give_what_the_array_gives(name):
 
 
 @given(st.data())
-def test_whatever_indices_are_drawn_are_either_inside_or_refused(data):
+def test_random_indices_are_either_valid_or_refused(data):
     n, d = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
     counts = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
     places = st.lists(st.integers(-2, 6), min_size=sum(counts), max_size=sum(counts))
@@ -177,11 +177,11 @@ MASKED = np.ma.masked_array(np.where(ANSWERS == "yes", 1, 0), mask=np.arange(12)
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
-def test_masked_answers_and_weights_are_refused_as_masked_rows_are(learn):
+def test_masked_labels_and_weights_are_refused_as_masked_rows_are(learn):
     with pytest.raises(ValueError, match=r"(y|sample_weight) has masked values"):
         learn(MASKED)
 
 
-def test_a_mask_that_hides_nothing_does_no_harm():
+def test_an_empty_mask_is_harmless():
     whole = np.ma.masked_array(ANSWERS, mask=False)
     assert np.array_equal(rb.Perceptron().fit(DENSE, whole).weights_, FITTED.weights_)

@@ -214,21 +214,21 @@ def files(tmp_path, monkeypatch):
         frame.to_csv(name, index=False)
 
 
-def test_every_cell_that_has_a_call_is_tried():
+def test_every_cell_of_the_table_has_a_test():
     assert set(table().values()) == {"yes", "no", "–"}
     tried = {(row, place) for row, places in CELLS.items() for place in places}
     assert tried == {cell for cell, says in table().items() if says != "–"}
 
 
 @pytest.mark.parametrize(("row", "place"), [c for c, says in table().items() if says == "yes"])
-def test_what_is_supported_runs(files, client, row, place, monkeypatch):
+def test_supported_combinations_run(files, client, row, place, monkeypatch):
     if place == "File in passes":  # no file fits in memory
         monkeypatch.setattr("rosenblatt.read.data.free_memory", lambda: 1000)
     CELLS[row][place]()
 
 
 @pytest.mark.parametrize(("row", "place"), [c for c, says in table().items() if says == "no"])
-def test_what_is_not_supported_is_refused_in_a_sentence(files, client, row, place):
+def test_unsupported_combinations_are_refused_in_one_sentence(files, client, row, place):
     with pytest.raises((ValueError, TypeError)) as refused:
         CELLS[row][place]()
     assert len(str(refused.value).split()) > 4

@@ -17,12 +17,12 @@ THEIRS = ("Found array with 0 sample(s)", "Found array with 0 feature(s)")
 
 
 @pytest.mark.parametrize("one", [1, 1.0, np.int64(1), np.float32(1), "1", True])
-def test_one_is_singular_whatever_number_it_is(one):
+def test_one_is_singular_in_every_number_type(one):
     assert plural(one, "mistake") == "1 mistake"
 
 
 @pytest.mark.parametrize(
-    ("many", "told"),
+    ("many", "expected"),
     [
         (0, "0 mistakes"),
         (2.5, "2.5 mistakes"),
@@ -31,21 +31,21 @@ def test_one_is_singular_whatever_number_it_is(one):
         ("1,000", "1,000 mistakes"),
     ],
 )
-def test_all_else_is_plural_and_in_full(many, told):
-    assert plural(many, "mistake") == told
+def test_other_counts_are_plural_and_written_in_full(many, expected):
+    assert plural(many, "mistake") == expected
 
 
-def test_no_sentence_leaves_the_number_of_a_noun_open():
+def test_no_message_has_an_optional_plural():
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                told = node.value
-                assert not re.search(r"\b[a-z]{3,}\((s|es)\)", told) or told.startswith(THEIRS), (
+                text = node.value
+                assert not re.search(r"\b[a-z]{3,}\((s|es)\)", text) or text.startswith(THEIRS), (
                     path
                 )
 
 
-def test_values_that_hold_one_thing_say_so():
+def test_values_with_one_item_use_the_singular():
     with pytest.warns(ConvergenceWarning):
         clf = rb.Perceptron(max_iter=1, fit_intercept=False).fit([[1.0], [2.0]], [1, 0])
     assert repr(clf.trace_) == "Trace(2 updates in 1 complete epoch)"
@@ -61,7 +61,7 @@ def test_values_that_hold_one_thing_say_so():
     assert str(found).startswith("1 mistake; ")
 
 
-def test_errors_about_one_thing_say_so():
+def test_errors_about_one_item_use_the_singular():
     with pytest.raises(ValueError, match="x has 0 dimensions"):
         rb.OnlinePerceptron().learn_one(3.0, "yes")
     with pytest.raises(ValueError, match="X has 1 row but y has 2 labels"):

@@ -13,7 +13,7 @@ import rosenblatt as rb
 from rosenblatt import engine
 
 
-def test_answers_are_the_same_for_any_number_of_threads(monkeypatch):
+def test_results_are_the_same_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(3000, 5)), rng.normal(size=6)
     y = np.where(X @ w[1:] + 0.3 * rng.normal(size=3000) > 0, 1, -1)
@@ -37,7 +37,7 @@ def test_answers_are_the_same_for_any_number_of_threads(monkeypatch):
     assert all(one == fitted[0] for one in fitted)
 
 
-def test_no_more_threads_than_were_allowed(monkeypatch):
+def test_no_more_threads_run_than_allowed(monkeypatch):
     monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
     monkeypatch.setattr(engine, "cores", lambda: 4)
     for most in (1, 3, 4):
@@ -57,7 +57,7 @@ def rows_of(parts):
     return sorted(row for part in parts for row in range(100)[part])
 
 
-def test_threads_that_are_busy_with_something_else_are_not_waited_for(monkeypatch):
+def test_busy_threads_are_not_waited_for(monkeypatch):
     monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
     free, parts = threading.Event(), []
     busy = [engine._thread_pool().submit(free.wait, 20) for _ in range(engine.cores())]
@@ -90,7 +90,7 @@ def test_a_forked_child_has_threads_of_its_own(monkeypatch):
     os.waitpid(child, 0)
 
 
-def test_a_part_that_fails_is_heard_when_all_have_ended(monkeypatch):
+def test_an_error_in_one_part_is_raised_after_all_have_ended(monkeypatch):
     monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
     monkeypatch.setattr(engine, "cores", lambda: 2)
 

@@ -77,7 +77,7 @@ def test_the_squeeze_of_the_proof_holds_at_every_t(examples, order):
 
 @quietly
 @given(make.labelled(), make.orders)
-def test_cycles_count_from_0_and_never_go_back(examples, order):
+def test_epochs_count_from_0_and_never_decrease(examples, order):
     clf = rb.Perceptron(order=order, max_iter=10, random_state=0).fit(*examples)
     cycles = clf.trace_.cycles
     assert len(cycles) == len(clf.trace_.examples) == clf.n_updates_
@@ -100,7 +100,7 @@ def test_weights_outside_the_run_are_refused(t):
 
 
 @quietly
-def test_memory_is_at_most_eight_bytes_a_correction_and_the_cycle_ends():
+def test_memory_is_at_most_eight_bytes_per_update_plus_epoch_ends():
     X = np.random.default_rng(0).normal(size=(200, 3))
     y = np.where(np.arange(200) % 2, 1, -1)
     trace = rb.Perceptron(max_iter=50).fit(X, y).trace_

@@ -66,7 +66,7 @@ def agrees(seed):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("seeds", np.array_split(np.arange(400), 8), ids=lambda s: f"from {s[0]}")
-def test_the_optimum_is_that_of_brute_force(seeds):
+def test_the_optimum_matches_brute_force(seeds):
     for seed in seeds:
         agrees(seed)
 
@@ -75,7 +75,7 @@ def test_the_optimum_is_that_of_brute_force(seeds):
 @pytest.mark.parametrize(
     "seeds", np.array_split(np.arange(400, 700), 6), ids=lambda s: f"from {s[0]}"
 )
-def test_so_it_is_where_floats_choose_what_to_look_at(seeds, all_by_floats):
+def test_the_optimum_matches_brute_force_with_floating_point_pruning(seeds, all_by_floats):
     for seed in seeds:
         agrees(seed)
 
@@ -93,7 +93,7 @@ def noisy(seed, n, d, kind):
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["grid", "tenths", "anywhere"])
 @pytest.mark.parametrize(("n", "d"), [(60, 2), (25, 3), (14, 4)])
-def test_all_faces_in_whole_numbers_say_the_same(n, d, kind):
+def test_all_faces_in_integer_arithmetic_give_the_same_optimum(n, d, kind):
     for seed in range(3):
         examples = noisy(seed, n, d, kind)
         directions = Directions(examples)
@@ -103,7 +103,7 @@ def test_all_faces_in_whole_numbers_say_the_same(n, d, kind):
 
 
 @pytest.mark.slow_without_jit
-def test_good_weights_to_begin_with_change_nothing_but_the_time():
+def test_good_initial_weights_do_not_change_the_optimum():
     for seed, (n, d) in itertools.product(range(2), [(300, 2), (80, 3), (60, 4)]):
         examples = noisy(seed, n, d, "anywhere")
         optimum = cells_optimum(examples, np.zeros(d + 1), threads=2)
@@ -114,7 +114,7 @@ def test_good_weights_to_begin_with_change_nothing_but_the_time():
 
 
 @pytest.mark.slow_without_jit
-def test_a_grid_full_of_coincidences_is_gone_through():
+def test_a_degenerate_grid_is_enumerated():
     examples = noisy(0, 200, 3, "grid")
     optimum = cells_optimum(examples, np.zeros(4), threads=2)
     repeated = Examples.from_arrays(np.repeat(examples.X, 2, axis=0), np.repeat(examples.y, 2))
@@ -123,7 +123,7 @@ def test_a_grid_full_of_coincidences_is_gone_through():
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e12])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_far_and_narrow_columns_change_nothing(offset, scale):
+def test_shifted_and_rescaled_columns_change_nothing(offset, scale):
     rng = np.random.default_rng(5)
     grid = rng.integers(0, 5, size=(40, 2))
     y = np.where(grid.sum(axis=1) + rng.normal(scale=2, size=40) > 4, 1, -1)
@@ -136,7 +136,7 @@ def test_far_and_narrow_columns_change_nothing(offset, scale):
 
 
 @pytest.mark.slow_without_jit
-def test_numbers_of_any_size_are_what_they_are(all_by_floats):
+def test_numbers_of_any_size_are_used_exactly(all_by_floats):
     sizes = [0.0, 1.0, -1.0, 5e-324, 1e-300, -1e300, 1.7e308, -1e16, 1e16 + 2, 1e-5]
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -146,14 +146,14 @@ def test_numbers_of_any_size_are_what_they_are(all_by_floats):
         assert cells_optimum(examples, np.zeros(X.shape[1] + 1)).cost == least, seed
 
 
-def test_columns_that_are_sums_of_others_say_nothing_new():
+def test_linearly_dependent_columns_change_nothing():
     examples = noisy(0, 20, 2, "tenths")
     X = np.column_stack([examples.X, np.ones(20), examples.X[:, 0], np.zeros(20)])
     wide = Examples.from_arrays(X, examples.y)
     assert cells_optimum(wide, np.zeros(6)).cost == cells_optimum(examples, np.zeros(3)).cost
 
 
-def test_rows_that_contradict_one_another_leave_nothing_to_choose():
+def test_only_contradictory_rows_leave_nothing_to_enumerate():
     X = [[1.0, 2.0], [1.0, 2.0], [0.0, 3.0], [0.0, 3.0]]
     optimum = cells_optimum(Examples.from_arrays(X, [0, 1, 0, 1]), np.zeros(3))
     assert optimum.mistakes == 2
@@ -163,7 +163,7 @@ def test_rows_that_contradict_one_another_leave_nothing_to_choose():
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("scale", [1.0, 0.1, 1e25])
-def test_weights_of_any_size_are_what_mistakes_cost(scale, all_by_floats):
+def test_sample_weights_of_any_size_are_the_costs_of_mistakes(scale, all_by_floats):
     for seed in range(4):
         rng = np.random.default_rng(seed)
         spread = 10 * (seed % 2)
@@ -177,7 +177,7 @@ def test_weights_of_any_size_are_what_mistakes_cost(scale, all_by_floats):
 
 
 @pytest.mark.slow_without_jit
-def test_a_light_row_among_heavy_ones_is_the_one_to_get_wrong(all_by_floats):
+def test_the_row_with_the_least_weight_is_misclassified(all_by_floats):
     X = np.random.default_rng(0).standard_normal((60, 2))
     y = np.where(X[:, 0] > 0.1, 1, -1)
     lightest = int(X[:, 0].argmax())
@@ -189,11 +189,11 @@ def test_a_light_row_among_heavy_ones_is_the_one_to_get_wrong(all_by_floats):
     assert none_cheaper(examples, 2) is False
 
 
-def test_who_stops_it_is_told_nothing():
+def test_a_stopped_enumeration_returns_nothing():
     assert cells_optimum(noisy(0, 100, 3, "anywhere"), np.zeros(4), lambda: True) is None
 
 
-def test_an_interrupt_is_heard_while_threads_walk():
+def test_an_interrupt_ends_the_threads():
     def interrupt():
         signal.raise_signal(signal.SIGINT)
 
@@ -201,14 +201,14 @@ def test_an_interrupt_is_heard_while_threads_walk():
         cells_optimum(noisy(0, 100, 3, "anywhere"), np.zeros(4), interrupt, threads=2)
 
 
-def test_few_dimensions_and_not_too_many_rows_have_few_cells():
+def test_low_dimensions_and_moderately_many_rows_have_few_cells():
     assert few_cells(noisy(0, 300, 3, "anywhere"))
     assert few_cells(noisy(0, 500, 4, "anywhere"))
     assert not few_cells(noisy(0, 20, 7, "anywhere"))
 
 
 @pytest.mark.slow_without_jit
-def test_bounds_rise_to_the_optimum_and_never_beyond(all_by_floats):
+def test_bounds_rise_to_the_optimum_and_never_exceed_it(all_by_floats):
     for seed, (n, d) in itertools.product(range(2), [(80, 2), (50, 3), (40, 4), (30, 5)]):
         examples = noisy(seed, n, d, "anywhere").weighted(1 + np.arange(n) % 3)
         least = cells_optimum(examples, np.zeros(d + 1)).cost
@@ -224,7 +224,7 @@ def test_bounds_rise_to_the_optimum_and_never_beyond(all_by_floats):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize(("n", "d"), [(40, 2), (30, 3)])
-def test_few_faces_need_no_cuts_for_the_same_line(n, d, monkeypatch):
+def test_few_faces_give_the_same_optimum_without_cuts(n, d, monkeypatch):
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, d))
     examples = Examples.from_arrays(X, X.sum(axis=1) + rng.normal(size=n) > 0)

@@ -62,7 +62,7 @@ def brute_force(Z, costs):
 
 
 @pytest.mark.slow_without_jit
-def test_two_thousand_points_in_the_plane_are_no_trouble():
+def test_two_thousand_points_in_the_plane_are_solved():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 30, size=(2000, 2)) / 10
     y = np.where(X[:, 0] + rng.normal(size=2000) > 1.5, "yes", "no")
@@ -72,7 +72,7 @@ def test_two_thousand_points_in_the_plane_are_no_trouble():
 
 
 @pytest.mark.slow_without_jit
-def test_xor_and_contradictions_have_their_sentences():
+def test_xor_and_contradictions_are_explained_in_a_sentence():
     xor = [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert str(rb.fewest_mistakes(xor, [0, 1, 1, 0])) == (
         "1 mistake; no line makes fewer (proof: 1 conflict)"
@@ -93,7 +93,7 @@ def noisy(n=300, d=5, seed=0, noise=1.0):
 
 
 @pytest.mark.slow_without_jit
-def test_the_sentence_says_both_bounds(ticking):
+def test_the_sentence_names_both_bounds(ticking):
     X, y = noisy()
     result = rb.fewest_mistakes(X, y, time_limit=3.0, random_state=0, n_jobs=1)
     assert str(result) == (
@@ -108,7 +108,7 @@ def test_the_sentence_says_both_bounds(ticking):
 @pytest.mark.slow_without_jit
 @given(its.labelled(max_rows=9, max_columns=4), st.booleans())
 @settings(max_examples=times(20))
-def test_mistakes_are_exactly_those_of_the_weights(xy, intercept):
+def test_the_mistakes_are_exactly_those_of_the_weights(xy, intercept):
     X, y = xy
     result = rb.fewest_mistakes(X, y, time_limit=0.3, fit_intercept=intercept, random_state=0)
     tall = lecture.tall(X, 1.0 if intercept else None)
@@ -121,7 +121,7 @@ def test_mistakes_are_exactly_those_of_the_weights(xy, intercept):
 
 @given(its.separable())
 @settings(max_examples=times(20))
-def test_separable_examples_cost_nothing(planted):
+def test_separable_examples_cost_zero(planted):
     result = rb.fewest_mistakes(
         planted.X, planted.y, time_limit=1e-9, fit_intercept=planted.x0 is not None, random_state=0
     )
@@ -144,7 +144,7 @@ def test_the_search_is_never_worse_than_its_start(xy, seed):
     assert gap.mistakes == Judge(examples).alone(gap.w)
 
 
-def test_a_line_search_knows_the_mistakes_of_every_piece():
+def test_a_line_search_counts_the_mistakes_of_every_interval():
     rng = np.random.default_rng(1)
     for _ in range(50):
         s, g, costs = rng.normal(size=30), rng.normal(size=30), rng.integers(1, 4, 30) * 1.0
@@ -159,7 +159,7 @@ def test_a_line_search_knows_the_mistakes_of_every_piece():
         assert cost == min(costs[s + m * g <= 0].sum() for m in middles)
 
 
-def test_the_middle_of_a_piece_has_its_mistakes():
+def test_the_midpoint_of_an_interval_has_its_mistakes():
     rng = np.random.default_rng(0)
     rows, w = rng.normal(size=(40, 4)), rng.normal(size=4)
     board = descent.Board(rows, np.ascontiguousarray(rows.T), np.ones(40))
@@ -170,7 +170,7 @@ def test_the_middle_of_a_piece_has_its_mistakes():
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
-def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch, ticking):
+def test_large_data_improve_without_a_table_of_all_rows(kind, monkeypatch, ticking):
     monkeypatch.setattr(descent, "BOARD_ENTRIES", 256 * 7)
     X, y = noisy(5000, 6, noise=0.3)
     start = (X[:, 0] > 0) != (y > 0)
@@ -183,7 +183,7 @@ def test_large_data_make_progress_without_a_board_of_all_rows(kind, monkeypatch,
 
 
 @pytest.mark.slow_without_jit
-def test_weights_count_and_zero_weights_leave_rows_out():
+def test_sample_weights_count_and_zero_excludes_a_row():
     X, y = noisy(60, 3)
     s = np.random.default_rng(0).integers(0, 4, 60)
     result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=0.5, random_state=0)
@@ -272,7 +272,7 @@ def with_duplicates(draw, labelled):
 few_points = st.composite(with_duplicates)(its.labelled(max_rows=9, max_columns=2))
 
 
-def told(result):
+def facts_of(result):
     parts = () if result.proof is None else result.proof.conflicts
     bounds = (result.mistakes, result.lower_bound, result.optimal, result.stop_reason)
     return bounds, parts, result.weights.tolist()
@@ -280,21 +280,21 @@ def told(result):
 
 @given(few_points, st.booleans(), its.seeds)
 @settings(max_examples=times(40))
-def test_few_points_have_their_exact_answer_however_slow_the_machine(xy, intercept, seed):
+def test_small_data_have_an_exact_optimum_however_slow_the_machine(xy, intercept, seed):
     X, y = xy
     given_ = {"fit_intercept": intercept, "random_state": seed}
     calm = rb.fewest_mistakes(X, y, time_limit=1e6, **given_)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
         hurried = rb.fewest_mistakes(X, y, time_limit=1e-9, **given_)
-    assert told(hurried) == told(calm)
+    assert facts_of(hurried) == facts_of(calm)
     fewest = brute_force(whole_rows(X, y, intercept), [1] * len(X))
     assert (hurried.mistakes, hurried.lower_bound, hurried.optimal) == (fewest, fewest, True)
     assert (hurried.proof is None) == (fewest == 0)
     tried("fewest mistakes, beside brute force")
 
 
-def test_examples_everybody_knows_have_their_answer_in_no_time(hurried):
+def test_well_known_examples_are_solved_without_time(hurried):
     for X, y in (([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]), ([[1], [2], [3], [4]], "nyny")):
         clf = rb.FewestMistakes(time_limit=1e-9).fit(X, list(y))
         assert (clf.n_mistakes_, clf.lower_bound_, clf.optimal_) == (1, 1, True)
@@ -302,7 +302,7 @@ def test_examples_everybody_knows_have_their_answer_in_no_time(hurried):
         assert str(clf.result_) == "1 mistake; no line makes fewer (proof: 1 conflict)"
 
 
-def test_lines_that_lie_between_two_floats_are_no_matter_of_time(hurried):
+def test_lines_between_two_floats_do_not_depend_on_time(hurried):
     """In binary (0.2, 0), (0.1, 0.3) and (0.3, -0.3) are on one line but for a rounding."""
     X = [[0.2, 0.3], [0.2, 0.0], [0.3, -0.2], [0.1, 0.3], [0.3, -0.3], [0.0, 0.0], [0.1, 0.3]]
     y, s = [-1, 1, 1, -1, -1, -1, 1], [3e-12, 3e-8, 0.08, 0.48, 1e-7, 3e-12, 3e-7]
@@ -313,7 +313,7 @@ def test_lines_that_lie_between_two_floats_are_no_matter_of_time(hurried):
 
 
 @pytest.mark.slow_without_jit
-def test_two_hundred_points_in_the_plane_have_theirs(hurried):
+def test_two_hundred_points_in_the_plane_have_an_exact_optimum(hurried):
     X, y = noisy(200, 2)
     assert rb.fewest_mistakes(X, y, time_limit=1e-9).optimal
 
@@ -329,7 +329,7 @@ def weighted_sets(count):
         yield seed, X, y, 10.0 ** -rng.uniform(0, 13, n + 2)
 
 
-def test_whether_a_line_can_make_none_is_known_of_few_numbers(hurried):
+def test_separability_of_small_data_is_always_decided(hurried):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((190, 40)), rng.integers(0, 2, 190)
     s = rng.integers(0, 3, 190)
@@ -340,7 +340,7 @@ def test_whether_a_line_can_make_none_is_known_of_few_numbers(hurried):
 
 
 @pytest.mark.slow_without_jit
-def test_weights_are_added_and_compared_as_the_fractions_they_are():
+def test_sample_weights_are_added_and_compared_exactly():
     for seed, X, y, s in weighted_sets(112):
         result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
         assert result.optimal, seed
@@ -353,7 +353,7 @@ def test_weights_are_added_and_compared_as_the_fractions_they_are():
             assert sum(Fraction(v) for v in s[result.wrong]) == fewest, seed
 
 
-def test_weights_of_any_size_are_no_trouble():
+def test_sample_weights_of_any_size_are_supported():
     X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
     y = [0, 1, 0, 1, 0, 1]
     s = [1e300, 1e-300, 1.0, 1e308, 5e-324, 1e308]

@@ -35,7 +35,7 @@ def cut(X, y, size):
     st.none() | st.integers(1, 12),
     st.sampled_from([-1, 0, 1]),
 )
-def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, corrections, zero):
+def test_training_in_batches_matches_all_rows_at_once(examples, size, cycles, corrections, zero):
     X, y = examples
     rule, budget = algorithms.Rule(zero=zero), algorithms.Budget(cycles, corrections)
     whole = algorithms.pla(Examples.from_arrays(X, y), rule, budget)
@@ -56,7 +56,7 @@ def test_batches_are_corrected_as_all_rows_at_once_are(examples, size, cycles, c
     st.integers(0, 600),
     st.sampled_from([-1, 0]),
 )
-def test_a_pocket_over_batches_is_that_of_all_rows_at_once(examples, size, corrections, zero):
+def test_the_pocket_in_batches_matches_all_rows_at_once(examples, size, corrections, zero):
     X, y = examples
     rule, budget = algorithms.Rule("cycle", zero=zero), algorithms.Budget(2**62, corrections)
     whole = algorithms.pocket(Examples.from_arrays(X, y), rule, budget)
@@ -104,7 +104,7 @@ def test_weights_that_improve_over_blocks_are_those_of_all_rows(examples, size, 
     assert judge.wrong(W[1]).tolist() == Judge(whole).wrong(W[1]).tolist()
 
 
-def test_few_rows_take_no_time():
+def test_small_data_ignore_the_deadline():
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
     hurried, calm = (
         algorithms.pocket(cut(X, y, 2), CYCLE, algorithms.Budget(2**62, 1000, seconds))
@@ -114,14 +114,14 @@ def test_few_rows_take_no_time():
     assert hurried.pocket.history == calm.pocket.history
 
 
-def test_a_pocket_that_is_out_of_time_is_still_judged(monkeypatch):
+def test_a_pocket_that_runs_out_of_time_is_still_scored(monkeypatch):
     monkeypatch.setattr("rosenblatt.clock.CHEAP", 0)
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
     done = algorithms.pocket(cut(X, y, 2), CYCLE, algorithms.Budget(2**62, 1000, seconds=0.0))
     assert (done.reason, done.mistakes, done.rows) == ("time_limit", 4, 4)
 
 
-def test_real_numbers_too():
+def test_non_integer_features_give_the_same_run():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 8))
     y = np.sign(X @ rng.normal(size=8)).astype(int)
@@ -150,7 +150,7 @@ def test_no_block_is_read_twice_in_a_pass():
     assert read == [0, 1, 2, 3]
 
 
-def test_what_cannot_be_learnt_in_batches_is_said():
+def test_algorithms_that_need_all_rows_are_refused_in_batches():
     with pytest.raises(ValueError, match="no rows"):
         algorithms.pla(InOrder(lambda: []))
     with pytest.raises(ValueError, match="scale the columns"):
@@ -167,13 +167,13 @@ def test_what_cannot_be_learnt_in_batches_is_said():
 
 def test_ctrl_c_keeps_the_weights_so_far():
     X, y = np.array([[1.0], [-2.0], [-1.0], [2.0]]), np.array([1, -1, 1, -1])
-    asked = 0
+    calls = 0
 
     def batches():
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         yield from cut(X, y, 2).batches()
-        if asked == 3:
+        if calls == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(algorithms.Interrupted) as stopped:
@@ -184,7 +184,7 @@ def test_ctrl_c_keeps_the_weights_so_far():
 
 
 @pytest.mark.parametrize("form", ["batch", "table", "frame"])
-def test_partial_fit_over_arrow_batches_makes_the_corrections_of_the_first_cycle(form):
+def test_partial_fit_over_arrow_batches_makes_the_updates_of_the_first_epoch(form):
     rng = np.random.default_rng(1)
     X, names = rng.normal(size=(300, 4)), list("abcd")
     y = np.where(X @ rng.normal(size=4) > 0.2, "yes", "no")

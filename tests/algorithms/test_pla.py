@@ -60,21 +60,21 @@ def fit(order, examples, rule):
 
 
 @given(rules())
-def test_naive_cycle_corrects_as_on_the_slide(example):
+def test_naive_cycle_makes_the_updates_of_the_slide(example):
     examples, rule = example
     run = lecture.cyclic(lecture.tall(examples.X, examples.x0), examples.y, **rule)
     assert_same_run(fit("cycle", examples, rule), run)
 
 
 @given(rules())
-def test_starting_over_corrects_as_the_octave_program(example):
+def test_starting_over_makes_the_updates_of_the_octave_program(example):
     examples, rule = example
     run = lecture.starting_over(lecture.tall(examples.X, examples.x0), examples.y, **rule)
     assert_same_run(fit("first", examples, rule), run)
 
 
 @given(rules())
-def test_random_corrects_only_mistakes_until_none_is_left(example):
+def test_random_updates_only_on_mistakes_until_none_is_left(example):
     examples, rule = example
     clf = fit("random", examples, rule)
     run = lecture.chosen(
@@ -86,7 +86,7 @@ def test_random_corrects_only_mistakes_until_none_is_left(example):
 
 
 @given(make.separable(), make.zeros, make.seeds)
-def test_shuffle_meets_every_row_once_a_cycle(examples, zero, seed):
+def test_shuffle_visits_every_row_once_per_epoch(examples, zero, seed):
     X, y, _, x0 = examples
     clf = perceptron(x0, order="shuffle", zero=zero, random_state=seed).fit(X, y)
     run = lecture.check_shuffled(
@@ -110,7 +110,7 @@ def fit_from(w, clf, examples):
 
 @quietly
 @given(make.separable(), make.seeds)
-def test_random_cycle_is_the_cycle_of_one_permutation(examples, seed):
+def test_random_cycle_repeats_one_permutation(examples, seed):
     X, y, _, x0 = examples
     w = far_side(examples)
     clf = perceptron(x0, order="random-cycle", random_state=seed, max_iter=6)
@@ -136,7 +136,7 @@ def test_shuffle_draws_whole_permutations(examples, seed):
 @pytest.mark.parametrize(
     ("order", "different"), [("cycle", 1), ("random-cycle", 1), ("shuffle", 4)]
 )
-def test_only_shuffle_draws_anew_each_cycle(order, different):
+def test_only_shuffle_draws_a_new_order_each_epoch(order, different):
     X = np.arange(1.0, 41.0).reshape(-1, 1)
     y = np.where(X[:, 0] % 2, 1, -1)
     clf = rb.Perceptron(order=order, random_state=0, max_iter=4)
@@ -213,7 +213,7 @@ def test_contradictory_rows_are_never_separated(examples, order, zero):
 
 @quietly
 @given(make.with_zero_rows(), make.orders, make.zeros)
-def test_zero_rows_without_intercept_are_right_only_when_sign_0_is_their_answer(
+def test_zero_rows_without_intercept_are_correct_only_if_sign_0_is_their_label(
     examples, order, zero
 ):
     X, y = examples
@@ -223,7 +223,7 @@ def test_zero_rows_without_intercept_are_right_only_when_sign_0_is_their_answer(
 
 
 @given(make.with_constant_column(), make.orders)
-def test_constant_columns_do_no_harm(examples, order):
+def test_constant_columns_are_harmless(examples, order):
     X, y, _, x0 = examples
     clf = perceptron(x0, order=order, random_state=0).fit(X, y)
     assert clf.separated_
@@ -291,23 +291,21 @@ def assert_scaling_changes_no_correction(examples, c, **parameters):
 
 @quietly
 @given(make.labelled(), make.orders, make.zeros, make.scales, make.seeds, st.booleans())
-def test_scaling_x_and_x0_changes_no_correction(examples, order, zero, c, seed, intercept):
+def test_scaling_x_and_x0_changes_no_update(examples, order, zero, c, seed, intercept):
     rule = {"order": order, "zero": zero, "random_state": seed, "fit_intercept": intercept}
     assert_scaling_changes_no_correction(examples, c, **rule)
 
 
 @quietly
 @given(make.labelled(), make.orders, make.extreme_scales, st.booleans())
-def test_scaling_changes_nothing_even_where_products_leave_the_range_of_floats(
-    examples, order, c, intercept
-):
+def test_scaling_changes_nothing_even_if_products_overflow(examples, order, c, intercept):
     rule = {"order": order, "random_state": 0, "fit_intercept": intercept}
     assert_scaling_changes_no_correction(examples, c, **rule)
 
 
 @quietly
 @given(make.labelled(), make.orders, make.zeros, make.powers_of_two, make.seeds)
-def test_eta_changes_no_correction_from_zero(examples, order, zero, eta, seed):
+def test_eta_changes_no_update_when_starting_from_zero(examples, order, zero, eta, seed):
     X, y = examples
     clf = rb.Perceptron(order=order, zero=zero, random_state=seed, max_iter=30)
     plain, w = corrections(clf.fit(X, y)), clf.weights_
@@ -318,7 +316,7 @@ def test_eta_changes_no_correction_from_zero(examples, order, zero, eta, seed):
 
 @quietly
 @given(make.labelled(), make.orders, make.zeros, make.seeds)
-def test_sparse_and_dense_make_the_same_corrections(examples, order, zero, seed):
+def test_sparse_and_dense_make_the_same_updates(examples, order, zero, seed):
     X, y = examples
     clf = rb.Perceptron(order=order, zero=zero, random_state=seed, max_iter=30)
     dense, w = corrections(clf.fit(X, y)), clf.weights_
@@ -342,7 +340,7 @@ def test_max_iter_ends_the_naive_cycle_where_the_oracle_ends(examples, max_iter,
 
 @quietly
 @given(make.contradictory(), make.orders, st.integers(0, 7))
-def test_max_updates_is_the_most_corrections(examples, order, most):
+def test_max_updates_limits_the_updates(examples, order, most):
     X, y = examples
     clf = rb.Perceptron(order=order, max_updates=most, random_state=0).fit(X, y)
     assert clf.n_updates_ == len(clf.trace_.examples) == most
@@ -350,14 +348,14 @@ def test_max_updates_is_the_most_corrections(examples, order, most):
 
 @quietly
 @given(make.contradictory(), make.orders, st.integers(1, 7))
-def test_max_iter_is_the_most_cycles(examples, order, most):
+def test_max_iter_limits_the_epochs(examples, order, most):
     X, y = examples
     clf = rb.Perceptron(order=order, max_iter=most, random_state=0).fit(X, y)
     assert clf.n_iter_ == most
     assert clf.trace_.cycles.max(initial=0) < most
 
 
-def test_an_ended_budget_tells_how_many_mistakes_are_left_and_what_to_do():
+def test_an_exhausted_budget_reports_the_mistakes_left_and_a_remedy():
     X, y = [[0.0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     with pytest.warns(ConvergenceWarning) as warned:
         clf = rb.Perceptron(max_iter=7).fit(X, y)

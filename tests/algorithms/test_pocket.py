@@ -25,7 +25,7 @@ SIGNS = {"mistake": 0, "negative": -1, "positive": 1}
 
 
 @given(its.labelled(max_rows=8), its.orders, its.zeros, its.seeds)
-def test_the_pocket_is_the_lectures_for_the_same_mistakes(xy, order, zero, seed):
+def test_the_pocket_matches_the_lectures_for_the_same_mistakes(xy, order, zero, seed):
     X, y = xy
     clf = rb.PocketPerceptron(30, order, zero=zero, random_state=seed).fit(X, y)
     run = lecture.chosen(lecture.tall(X), y, clf.trace_.examples, zero=zero)
@@ -75,7 +75,7 @@ def test_a_block_is_judged_as_each_vector_alone(xy, seed, zero, weighted):
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])
-def test_blocks_and_chunks_do_not_change_the_answer(kind, monkeypatch):
+def test_blocks_and_chunks_do_not_change_the_result(kind, monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 4)).astype("float32" if kind == "float32" else "float64")
     y = np.sign(X[:, 0] + 0.3 * rng.normal(size=300))
@@ -104,7 +104,7 @@ def test_the_ratchet_is_gallants(xy, zero):
 
 
 @pytest.mark.parametrize("order", its.ORDERS)
-def test_the_ratchet_takes_every_order_and_halts(order):
+def test_the_ratchet_works_with_every_order_and_halts(order):
     X = [[0, 0], [0, 1], [1, 0], [1, 1]]
     clf = rb.PocketPerceptron(500, order, ratchet=True, random_state=0).fit(X, [0, 0, 0, 1])
     assert clf.separated_
@@ -156,7 +156,7 @@ def test_the_time_limit_ends_a_run_with_its_best(ratchet, restarts):
     assert clf.n_mistakes_ == (clf.predict(X) != y).sum() < 200
 
 
-def test_no_budget_leaves_the_start():
+def test_without_a_budget_the_initial_weights_are_kept():
     X, y = noisy()
     clf = rb.PocketPerceptron(0).fit(X, y, coef_init=[1.0, 0.0, 0.0])
     assert clf.stop_reason_ == "max_updates"
@@ -248,7 +248,9 @@ def course(data, name):
     ],
     ids=["question 18", "question 19", "question 20"],
 )
-def test_questions_of_the_course(data, corrections, weights, published, error):
+def test_homework_questions_give_their_published_results(
+    data, corrections, weights, published, error
+):
     X, y = course(data, "hw1_18_train.dat")
     test_X, test_y = course(data, "hw1_18_test.dat")
     errors = []
@@ -261,7 +263,7 @@ def test_questions_of_the_course(data, corrections, weights, published, error):
 
 
 @pytest.mark.parametrize("order", ["random", "cycle", "shuffle", "first", "random-cycle"])
-def test_the_ratchet_ends_where_floats_see_no_mistake_and_there_is_one(order):
+def test_the_ratchet_ends_if_floats_miss_the_last_mistake(order):
     X = np.array([[0, 1.0], [0, 1], [17, 17], [1e-160, 0], [-1, 0], [0, 1e-160]])
     y = [1, 1, 1, -1, 1, 1]
     clf = rb.PocketPerceptron(max_updates=30, order=order, ratchet=True, random_state=0).fit(X, y)

@@ -104,7 +104,7 @@ def test_vectors_are_dropped_as_soon_as_they_reach_their_limits(monkeypatch):
     assert (seen < all_looks / 2, len(left)) == (True, 0)
 
 
-def test_weights_too_leave_few_vectors_to_judge_alone(monkeypatch):
+def test_with_sample_weights_few_vectors_are_judged_alone(monkeypatch):
     X, y, W = walk(1500, 6, seed=4)
     examples = Examples.from_arrays(X, y).weighted(np.random.default_rng(1).random(len(X)))
     alone, real = [], Judge.alone
@@ -119,7 +119,7 @@ def test_weights_too_leave_few_vectors_to_judge_alone(monkeypatch):
 
 
 @given(st.integers(1, 40), its.seeds, st.sampled_from([1, 100, 4000]))
-def test_bits_tell_the_side_of_each_row(pairs, seed, size):
+def test_each_bit_is_the_side_of_a_row(pairs, seed, size):
     rng = np.random.default_rng(seed)
     block = rng.integers(-size, size + 1, size=(pairs, 128)).astype(np.int16)
     vectors = rng.integers(-size, size + 1, size=(2, 2 * pairs)).astype(np.int16)
@@ -130,8 +130,8 @@ def test_bits_tell_the_side_of_each_row(pairs, seed, size):
     found = Kernel(only_sides, sieving.bind)(block.view(np.int32), v, u, np.int32(slack))
     for k, tests in enumerate((products < -slack, np.abs(products) <= slack)):
         for i in range(2):
-            told = [bool(found[2 * i + k] >> n & 1) for n in range(64)]
-            assert told == tests[:, i].tolist()
+            bits = [bool(found[2 * i + k] >> n & 1) for n in range(64)]
+            assert bits == tests[:, i].tolist()
 
 
 def only_sides(block, v, u, slack):
@@ -139,7 +139,7 @@ def only_sides(block, v, u, slack):
 
 
 @given(st.integers(1, 60), its.seeds)
-def test_slack_covers_what_rounding_did(d, seed):
+def test_the_tolerance_covers_the_rounding_error(d, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(100, d)) ** 3, rng.choice([-1, 1], size=100)
     W = rng.normal(size=(30, d + 1)) ** 3
@@ -156,14 +156,14 @@ def test_slack_covers_what_rounding_did(d, seed):
     assert batch.error / 100 < off.max() <= batch.error
 
 
-def test_all_counts_are_given_where_they_are_asked_for():
+def test_all_counts_are_returned_on_request():
     X, y, W = walk(1500, 6, seed=4)
     judge = Judge(Examples.from_arrays(X, y))
     assert judge.counts(W).tolist() == [judge.alone(w) for w in W]
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e-9, 1e-6, 1e-4])
-def test_scores_that_few_digits_cannot_tell_are_settled(size):
+def test_scores_undecided_in_single_precision_are_resolved_exactly(size):
     X, y, W = walk(1500, 3, seed=0, steps=40)
     # Every row lies within `size` of the last plane, on a side that only more digits can tell.
     w = W[-1]
@@ -172,7 +172,7 @@ def test_scores_that_few_digits_cannot_tell_are_settled(size):
     agrees(Examples.from_arrays(X, y), W)
 
 
-def test_rows_of_extreme_length_are_never_sure_but_counted():
+def test_rows_of_extreme_norm_are_always_undecided_but_counted():
     X, y, W = walk(1500, 3, seed=1, steps=40)
     X[:300] *= 1e-140
     X[300:600] *= 1e140
@@ -184,7 +184,7 @@ def test_rows_of_extreme_length_are_never_sure_but_counted():
 
 @pytest.mark.parametrize("sifted", [True, False])
 @pytest.mark.parametrize("size", [1e-280, 1e-200, 1e-165, 1.0, 1e150])
-def test_rows_on_the_plane_of_a_tiny_vector_are_told_exactly(size, sifted, monkeypatch):
+def test_rows_on_the_hyperplane_of_a_tiny_vector_are_decided_exactly(size, sifted, monkeypatch):
     monkeypatch.setattr(judging, "worth_sifting", lambda examples: sifted)
     rng = np.random.default_rng(3)
     w = rng.normal(size=4)
@@ -206,7 +206,7 @@ def test_tiny_steps_are_judged_as_each_vector_alone(eta, monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 63, 64, 65, 128, 700])
 @pytest.mark.parametrize("kind", ["one-hot", "one large", "large x0", "wide", "spread weights"])
-def test_rows_of_all_shapes(kind, n):
+def test_rows_of_all_shapes_are_judged_correctly(kind, n):
     rng = np.random.default_rng(n)
     d = 2048 if kind == "wide" else 5
     X = rng.normal(size=(n, d))
@@ -236,20 +236,20 @@ def test_sums_fit_where_rows_and_vectors_are_parallel():
         assert batch.wrong.tolist() == (expected if d > 1 else [0, 32])
 
 
-def test_vectors_of_extreme_length_are_judged_as_any():
+def test_vectors_of_extreme_norm_are_judged_like_others():
     X, y, W = walk(700, 3, seed=1, steps=30)
     W *= np.repeat([1e-300, 1e-30, 1.0, 1e30, 1e150], 6)[:, None]
     agrees(Examples.from_arrays(X, y), W)
 
 
-def test_rows_on_the_plane_itself_are_judged_alone():
+def test_rows_on_the_hyperplane_are_judged_alone():
     rng = np.random.default_rng(0)
     X = rng.integers(-1, 2, size=(1500, 3)).astype(float)
     y = np.where(X @ [1, 1, 1] + rng.normal(size=1500) > 0, 1, -1)
     agrees(Examples.from_arrays(X, y), np.cumsum(rng.integers(-1, 2, size=(60, 4)), axis=0) * 1.0)
 
 
-def test_rows_are_packed_anew_for_later_candidates(monkeypatch):
+def test_rows_are_repacked_for_later_candidates(monkeypatch):
     monkeypatch.setattr(sieving, "LASTS", 50)
     X, y, W = walk(1500, 6, seed=4, steps=200)
     judge, packed = Judge(Examples.from_arrays(X, y)), []

@@ -37,7 +37,7 @@ def near(clf, after):
     st.sampled_from([0.5, 1.0, 4.0]),
     st.integers(0, 12) | st.none(),
 )
-def test_the_mean_is_that_of_w_after_each_visit(examples, order, eta, most):
+def test_the_mean_is_over_w_after_each_visit(examples, order, eta, most):
     X, y = examples
     clf = rb.Perceptron(order, 7, most, eta, random_state=SEED, average=True).fit(X, y)
     cycles = itertools.islice(lecture.cycles_of(order, len(y), SEED), clf.n_iter_)
@@ -47,7 +47,7 @@ def test_the_mean_is_that_of_w_after_each_visit(examples, order, eta, most):
 
 @quietly
 @given(make.labelled(), st.integers(1, 30))
-def test_starting_over_counts_the_visits_from_the_first_row_again(examples, most):
+def test_starting_over_counts_visits_from_the_first_row_again(examples, most):
     X, y = examples
     tall = lecture.tall(X)
     clf = rb.Perceptron("first", max_updates=most, average=True).fit(X, y)
@@ -62,7 +62,7 @@ def test_starting_over_counts_the_visits_from_the_first_row_again(examples, most
 
 @quietly
 @given(make.labelled())
-def test_random_mistakes_count_the_visits_of_each_search(examples):
+def test_random_order_counts_the_visits_of_each_search(examples):
     X, y = examples
     tall, N = lecture.tall(X), len(y)
     clf = rb.Perceptron("random", max_iter=4, random_state=SEED, average=True).fit(X, y)
@@ -110,7 +110,7 @@ def test_a_stream_in_parts_has_the_mean_of_the_stream(examples, size):
 
 
 @quietly
-def test_a_warm_start_goes_on_from_the_last_w_not_from_the_mean():
+def test_a_warm_start_continues_from_the_last_w_not_the_mean():
     X, y = make.with_margin(np.random.default_rng(5), 80, 3, 0.01)
     first = rb.Perceptron(max_iter=1, average=True, warm_start=True, intercept_scaling=2.0)
     first.fit(X, y)
@@ -150,14 +150,14 @@ def test_the_saved_model_is_the_mean(tmp_path):
     assert "mistakes" not in model.training  # those counted are not the mean's
 
 
-def test_average_is_yes_or_no():
+def test_average_must_be_a_boolean():
     with pytest.raises(ValueError, match="average is 3; give True or False"):
         rb.Perceptron(average=3).fit([[1.0], [2.0]], [0, 1])
 
 
 @quietly
 @pytest.mark.slow_without_jit
-def test_by_5_folds_the_mean_beats_the_last_w_and_one_against_the_rest():
+def test_in_5_folds_the_mean_beats_the_last_w_and_one_against_the_rest():
     rng = np.random.default_rng(0)
     rows, flipped = rng.normal(size=(2000, 20)), rng.random(2000) < 0.1
     noisy = rows, (rows @ rng.normal(size=20) > 0) ^ flipped

@@ -41,5 +41,5 @@ def test_estimators_are_discovered():
 @pytest.mark.slow_without_jit
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(exported_estimators(), expected_failed_checks=expected_failed_checks)
-def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
+def test_estimators_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

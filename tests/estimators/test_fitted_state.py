@@ -26,7 +26,7 @@ def examples():
     "changed",
     [{"fit_intercept": False}, {"intercept_scaling": 100.0}, {"zero": "positive"}, {"zero": "?"}],
 )
-def test_parameters_set_after_fit_change_no_answer(examples, changed):
+def test_parameters_set_after_fit_change_no_prediction(examples, changed):
     X, y = examples
     clf = rb.Perceptron().fit(X, y)
     scores = clf.decision_function(X)
@@ -36,7 +36,7 @@ def test_parameters_set_after_fit_change_no_answer(examples, changed):
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_changed_intercept_is_taken_up_by_partial_fit(examples, before):
+def test_partial_fit_continues_from_a_changed_intercept(examples, before):
     X, y = examples
     clf = rb.Perceptron(fit_intercept=before, max_iter=10**5)
     with warnings.catch_warnings():
@@ -49,7 +49,7 @@ def test_a_changed_intercept_is_taken_up_by_partial_fit(examples, before):
     assert clf.weights_.shape == (4 - before,)
 
 
-def test_a_warm_start_goes_on_from_the_same_line_with_another_x0(examples):
+def test_a_warm_start_with_another_x0_continues_from_the_same_hyperplane(examples):
     X, y = examples
     clf = rb.Perceptron(warm_start=True).fit(X, y)
     assert clf.set_params(intercept_scaling=100.0).fit(X, y).n_updates_ == 0
@@ -64,7 +64,7 @@ def test_coef_can_be_changed_by_hand(examples):
     assert not (clf.predict(X) == y).any()
 
 
-def test_a_warning_turned_into_an_error_loses_no_work(examples):
+def test_a_warning_raised_as_an_error_loses_no_work(examples):
     X, y = examples
     clf = rb.Perceptron(max_updates=1)
     with warnings.catch_warnings():
@@ -105,7 +105,7 @@ def test_an_interrupted_block_keeps_the_counts_of_those_before(examples, monkeyp
     assert clf.n_iter_ == passes + 1
 
 
-def test_nullable_and_lazy_and_masked_data_are_told_of_by_name(examples):
+def test_nullable_lazy_and_masked_data_are_named(examples):
     X, y = examples
     gap = pd.DataFrame(X, columns=list("abc")).astype("Float64")
     assert rb.Perceptron().fit(gap, y).separated_
@@ -129,7 +129,7 @@ def test_arrow_tables_with_decimals_are_numbers():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "arguments", "said"),
+    ("parameters", "arguments", "message"),
     [
         ({"class_weight": {0: 1.0}}, {"sample_weight": [1.0] * 5}, "sample_weight has shape"),
         ({"class_weight": {0: -1.0}}, {}, "class_weight of 0 is -1.0"),
@@ -142,19 +142,19 @@ def test_arrow_tables_with_decimals_are_numbers():
         ({}, {"intercept_init": np.nan}, "intercept_init, position 0"),
     ],
 )
-def test_each_wrong_argument_is_named(parameters, arguments, said):
+def test_each_wrong_argument_is_named(parameters, arguments, message):
     X, y = [[1.0], [-1.0], [2.0]], [1, 0, 1]
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         rb.Perceptron(**parameters).fit(X, y, **arguments)
 
 
-def test_one_weight_for_all_rows_is_enough(examples):
+def test_one_sample_weight_applies_to_all_rows(examples):
     X, y = examples
     one, all_ = rb.Perceptron().fit(X, y, sample_weight=2.0), rb.Perceptron(eta0=2.0).fit(X, y)
     assert one.weights_.tolist() == all_.weights_.tolist()
 
 
-def test_the_guarantee_knows_x0_and_weights(examples):
+def test_the_guarantee_accounts_for_x0_and_weights(examples):
     X, y = examples
     s = np.random.default_rng(1).uniform(0.5, 2, len(y))
     clf = rb.Perceptron(intercept_scaling=0.1, max_iter=10**6).fit(X, y, sample_weight=s)

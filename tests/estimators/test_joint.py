@@ -67,7 +67,7 @@ def same_run(clf, run):
     make.powers_of_two,
     st.integers(0, 20) | st.none(),
 )
-def test_cycles_make_the_corrections_of_the_rule(examples, order, zero, eta, most):
+def test_epochs_make_the_updates_of_the_rule(examples, order, zero, eta, most):
     X, y = examples
     clf = rb.Perceptron(order, 6, most, eta, zero=zero, random_state=SEED, average=True).fit(X, y)
     visits = itertools.chain(*itertools.islice(lecture.cycles_of(order, len(y), SEED), 6))
@@ -84,7 +84,7 @@ def test_cycles_make_the_corrections_of_the_rule(examples, order, zero, eta, mos
 
 @quietly
 @given(labelled(), zeros, st.integers(1, 40))
-def test_starting_over_makes_the_corrections_of_the_rule(examples, zero, most):
+def test_starting_over_makes_the_updates_of_the_rule(examples, zero, most):
     X, y = examples
     clf = rb.Perceptron("first", max_updates=most, zero=zero, average=True).fit(X, y)
     run = lecture.joint(lecture.tall(X), y, "first", zero=zero, most=most)
@@ -95,7 +95,7 @@ def test_starting_over_makes_the_corrections_of_the_rule(examples, zero, most):
 
 @quietly
 @given(labelled(), zeros)
-def test_random_mistakes_are_mistakes_and_best_rivals(examples, zero):
+def test_random_order_updates_on_mistakes_against_the_best_competing_class(examples, zero):
     X, y = examples
     clf = rb.Perceptron("random", max_iter=5, zero=zero, random_state=SEED).fit(X, y)
     made = zip(clf.trace_.examples, clf.trace_.rivals, strict=True)
@@ -105,7 +105,7 @@ def test_random_mistakes_are_mistakes_and_best_rivals(examples, zero):
 
 @quietly
 @given(labelled(), st.data())
-def test_weights_starts_and_intercepts_mean_what_they_do_with_two_labels(examples, data):
+def test_weights_starts_and_intercepts_work_as_with_two_labels(examples, data):
     X, y = examples
     s = data.draw(make.whole(0, 3, len(y)))
     assume(len(set(y[s > 0])) > 1)
@@ -122,7 +122,7 @@ def test_weights_starts_and_intercepts_mean_what_they_do_with_two_labels(example
 
 @quietly
 @given(labelled(), zeros)
-def test_the_mean_is_that_of_all_weights_after_each_visit(examples, zero):
+def test_the_mean_is_over_the_weights_after_each_visit(examples, zero):
     X, y = examples
     clf = rb.Perceptron(max_iter=4, zero=zero, average=True).fit(X, y)
     visits = list(range(len(y))) * clf.n_iter_
@@ -135,7 +135,7 @@ def test_the_mean_is_that_of_all_weights_after_each_visit(examples, zero):
 
 @quietly
 @given(labelled(), make.orders, zeros)
-def test_dense_sparse_and_single_precision_are_one_run(examples, order, zero):
+def test_dense_sparse_and_single_precision_give_the_same_run(examples, order, zero):
     X, y = examples
     clf = rb.Perceptron(order, 5, zero=zero, random_state=SEED).fit(X, y)
     for other in (X.astype(np.float32), csr_array(X), csr_array(X.astype(np.float32))):
@@ -152,7 +152,7 @@ def test_dense_sparse_and_single_precision_are_one_run(examples, order, zero):
 
 
 @given(st.integers(0, 10**6), st.integers(3, 6), make.orders)
-def test_halting_means_no_mistakes_by_recount_within_the_bound(seed, K, order):
+def test_after_halting_a_recount_finds_no_mistakes_within_the_bound(seed, K, order):
     X, y, W = separated(np.random.default_rng(seed), 40, 3, K, 0.2)
     assume(len(set(y)) == K)
     clf = rb.Perceptron(order, 10**6, random_state=SEED).fit(X, y)
@@ -169,7 +169,7 @@ def test_halting_means_no_mistakes_by_recount_within_the_bound(seed, K, order):
 
 @quietly
 @given(st.integers(0, 10**6), make.orders)
-def test_labels_in_another_order_make_the_same_run(seed, order):
+def test_the_order_of_the_labels_does_not_change_the_run(seed, order):
     rng = np.random.default_rng(seed)
     X, y, W = rng.normal(size=(30, 2)), rng.integers(0, 4, 30), rng.normal(size=(4, 2))
     assume(len(set(y)) == 4)
@@ -184,7 +184,7 @@ def test_labels_in_another_order_make_the_same_run(seed, order):
 
 @quietly
 @pytest.mark.parametrize("labels", [("a", "b", "c"), (False, 1, 2), (-1.0, 0.0, 7.0), (10, 20, 30)])
-def test_labels_of_any_kind_in_sort_order(labels):
+def test_labels_of_any_type_are_sorted(labels):
     X, y = np.array([[0.0, 1], [2, 0], [-1, -1], [0, 2]]), np.array([0, 1, 2, 0])
     clf = rb.Perceptron().fit(X, np.array(labels)[y])
     assert clf.classes_.tolist() == list(np.array(labels))
@@ -193,7 +193,7 @@ def test_labels_of_any_kind_in_sort_order(labels):
 
 
 @given(make.labelled(), make.orders, zeros)
-def test_the_joint_rule_of_two_labels_is_the_binary_run(examples, order, zero):
+def test_with_two_labels_the_joint_rule_is_the_binary_run(examples, order, zero):
     X, y = examples
     rule = algorithms.Rule(order, {"mistake": 0, "negative": -1, "positive": 1}[zero])
     budget, runs = algorithms.Budget(6), []
@@ -224,7 +224,7 @@ def cost(W, X, y, zero, s):
 
 @quietly
 @given(labelled(), make.orders, zeros, st.booleans(), st.data())
-def test_every_w_is_judged_on_all_rows(examples, order, zero, alike, data):
+def test_every_w_is_scored_on_all_rows(examples, order, zero, alike, data):
     X, y = examples
     tall, s = lecture.tall(X), data.draw(make.whole(1, 3, len(y)))
     clf = rb.PocketPerceptron(30, order, zero=zero, random_state=SEED)
@@ -279,7 +279,7 @@ def close_scores(draw):
 
 
 @given(close_scores(), zeros, st.integers(0, 10**6))
-def test_no_exact_mistake_is_overlooked(close, zero, seed):
+def test_no_mistake_of_exact_arithmetic_is_overlooked(close, zero, seed):
     W, X = close
     y = np.random.default_rng(seed).integers(0, 3, len(X))
     y[:3] = 0, 1, 2
@@ -301,7 +301,7 @@ def test_no_exact_mistake_is_overlooked(close, zero, seed):
 
 @pytest.mark.parametrize("scale", [2.0**900, 2.0**-900, 1e200, 1e-200])
 @pytest.mark.parametrize("kind", [np.array, csr_array])
-def test_huge_and_tiny_numbers_make_the_same_corrections(scale, kind):
+def test_huge_and_tiny_numbers_make_the_same_updates(scale, kind):
     X, y, _ = separated(np.random.default_rng(0), 30, 2, 3, 0.3)
     plain = rb.Perceptron(fit_intercept=False, max_iter=50, average=True)
     clf = rb.Perceptron(fit_intercept=False, max_iter=50, average=True)
@@ -316,7 +316,7 @@ def test_huge_and_tiny_numbers_make_the_same_corrections(scale, kind):
 
 
 @pytest.mark.parametrize("order", ["cycle", "random"])
-def test_what_is_no_number_is_refused_with_its_place(order):
+def test_nan_and_infinity_are_refused_with_row_and_column(order):
     X, y, _ = separated(np.random.default_rng(0), 30, 2, 3, 0.3)
     X[17, 1] = np.nan
     with pytest.raises(ValueError, match="row 17, column 1: NaN"):
@@ -327,7 +327,7 @@ def test_what_is_no_number_is_refused_with_its_place(order):
 
 
 @quietly
-def test_scores_answers_and_shapes():
+def test_scores_and_predictions_have_scikit_learns_shapes():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     clf = rb.Perceptron(max_iter=20).fit(X, names[y])
@@ -343,7 +343,7 @@ def test_scores_answers_and_shapes():
 
 
 @pytest.mark.parametrize(("zero", "answer"), [("mistake", 0), ("negative", 0), ("positive", 2)])
-def test_the_answer_at_equal_scores(zero, answer):
+def test_equal_scores_are_resolved_by_the_zero_rule(zero, answer):
     X, y = [[1.0], [-1.0], [5.0]], [0, 1, 2]
     clf = rb.Perceptron(zero=zero, max_updates=0)
     with pytest.warns(UserWarning, match="max_updates"):
@@ -370,7 +370,7 @@ def test_a_stream_in_parts_is_one_pass(examples, size):
 
 @quietly
 @given(labelled(), st.integers(1, 3))
-def test_warm_starts_at_cycle_ends_make_the_corrections_of_one_fit(examples, max_iter):
+def test_warm_starts_at_epoch_ends_make_the_updates_of_one_fit(examples, max_iter):
     X, y = examples
     whole = rb.Perceptron(max_iter=3 * max_iter).fit(X, y)
     parts = rb.Perceptron(max_iter=max_iter, warm_start=True)
@@ -394,7 +394,7 @@ def test_class_weight_is_a_sample_weight_of_the_class(examples):
 
 
 @quietly
-def test_a_saved_model_answers_the_same(tmp_path):
+def test_a_saved_model_predicts_the_same(tmp_path):
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     for average in (False, True):
@@ -418,7 +418,7 @@ def test_a_model_file_with_a_weight_missing_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda clf, X, y: clf.fit(X, y, coef_init=[1, 2]), "coef_init has 2 numbers; give 3 × 1"),
         (lambda clf, X, y: clf.partial_fit(X, [0, 1, 3], classes=[0, 1, 2]), "row 2: .*3.* is not"),
@@ -427,6 +427,6 @@ def test_a_model_file_with_a_weight_missing_is_refused(tmp_path):
         (lambda clf, X, y: rb.FewestMistakes().fit(X, y), "Only binary classification"),
     ],
 )
-def test_what_is_refused_is_told_in_a_sentence(call, told):
-    with pytest.raises(ValueError, match=told):
+def test_invalid_input_gets_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message):
         call(rb.Perceptron(), [[0.0], [5.0], [-5.0]], [0, 1, 2])

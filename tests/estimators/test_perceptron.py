@@ -48,7 +48,7 @@ def test_the_larger_label_is_plus_one(labels):
 @pytest.mark.parametrize(
     ("zero", "answer"), [("mistake", "no"), ("negative", "no"), ("positive", "yes")]
 )
-def test_the_answer_at_exactly_zero(zero, answer):
+def test_a_score_of_zero_is_resolved_by_the_zero_rule(zero, answer):
     X, y = [[2.0], [-2.0]], ["yes", "no"]
     clf = rb.Perceptron(zero=zero, fit_intercept=False).fit(X, y)
     assert clf.decision_function([[0.0]]).tolist() == [0.0]
@@ -56,7 +56,7 @@ def test_the_answer_at_exactly_zero(zero, answer):
 
 
 @given(make.separable(), st.sampled_from([0.5, 1.0, 4.0]))
-def test_scores_are_those_of_coef_and_intercept_and_of_tall_weights(examples, x0):
+def test_scores_follow_from_coef_and_intercept_and_from_augmented_weights(examples, x0):
     X, y, _, intercept = examples
     clf = rb.Perceptron(
         fit_intercept=intercept is not None, intercept_scaling=x0, max_iter=10**6
@@ -93,7 +93,7 @@ def test_the_intercept_is_a_constant_column(examples, x0, order):
 
 @quietly
 @given(make.labelled(), make.orders, st.data())
-def test_weight_zero_removes_the_row(examples, order, data):
+def test_weight_zero_excludes_the_row(examples, order, data):
     X, y = examples
     keep = data.draw(st.lists(st.booleans(), min_size=len(y), max_size=len(y)).map(np.array))
     assume(len(set(y[keep])) == 2)
@@ -151,7 +151,7 @@ def test_balanced_gives_both_classes_the_same_sum_of_weights():
 # Where to start, and going on.
 
 
-def test_a_perfect_start_needs_no_correction():
+def test_a_perfect_start_needs_no_update():
     X, y = AND
     clf = rb.Perceptron().fit(X, y, coef_init=[[2.0, 2.0]], intercept_init=[-3.0])
     assert clf.n_updates_ == 0
@@ -175,7 +175,7 @@ def test_coef_init_is_not_written_to():
     assert coef.tolist() == [0, 0]
 
 
-def test_a_warm_start_goes_on_from_the_last_weights():
+def test_a_warm_start_continues_from_the_last_weights():
     X, y = AND
     clf = rb.Perceptron(warm_start=True).fit(X, y)
     w = clf.weights_.copy()
@@ -184,7 +184,7 @@ def test_a_warm_start_goes_on_from_the_last_weights():
     assert clf.trace_.weights(0).tolist() == w.tolist()
 
 
-def test_a_cold_start_forgets():
+def test_a_cold_start_ignores_the_last_weights():
     X, y = AND
     clf = rb.Perceptron().fit(X, y)
     assert corrections(clf.fit(X, y)) == corrections(rb.Perceptron().fit(X, y))
@@ -192,7 +192,7 @@ def test_a_cold_start_forgets():
 
 @quietly
 @given(make.separable(), st.integers(1, 4))
-def test_warm_starts_at_cycle_ends_make_the_corrections_of_one_fit(examples, max_iter):
+def test_warm_starts_at_epoch_ends_make_the_updates_of_one_fit(examples, max_iter):
     X, y, _, x0 = examples
     whole = rb.Perceptron(fit_intercept=x0 is not None, max_iter=10**6).fit(X, y)
     parts = rb.Perceptron(fit_intercept=x0 is not None, max_iter=max_iter, warm_start=True)
@@ -208,7 +208,7 @@ def test_warm_starts_at_cycle_ends_make_the_corrections_of_one_fit(examples, max
 
 @quietly
 @given(make.labelled(), st.integers(1, 4), make.zeros)
-def test_a_stream_of_blocks_is_one_cycle_of_fit(examples, size, zero):
+def test_a_stream_of_blocks_is_one_epoch_of_fit(examples, size, zero):
     X, y = examples
     stream = rb.Perceptron(zero=zero)
     for start in range(0, len(y), size):
@@ -225,7 +225,7 @@ def test_the_first_block_needs_classes():
         rb.Perceptron().partial_fit([[1.0]], [1])
 
 
-def test_a_block_may_hold_one_class():
+def test_a_block_may_contain_one_class():
     clf = rb.Perceptron().partial_fit([[1.0], [2.0]], ["b", "b"], classes=["a", "b"])
     assert clf.classes_.tolist() == ["a", "b"]
     assert clf.partial_fit([[-1.0]], ["a"]).n_updates_ == 2
@@ -243,7 +243,7 @@ def test_a_block_with_a_new_label_is_refused_and_changes_nothing():
     assert clf.n_updates_ == 1
 
 
-def test_partial_fit_goes_on_after_fit():
+def test_partial_fit_continues_after_fit():
     X, y = AND
     clf = rb.Perceptron().fit(X, y)
     w, updates = clf.weights_.copy(), clf.n_updates_
@@ -252,7 +252,7 @@ def test_partial_fit_goes_on_after_fit():
     assert clf.n_updates_ == updates
 
 
-def test_fit_after_partial_fit_starts_afresh():
+def test_fit_after_partial_fit_starts_over():
     X, y = AND
     clf = rb.Perceptron().partial_fit(X, y, classes=[0, 1])
     assert corrections(clf.fit(X, y)) == corrections(rb.Perceptron().fit(X, y))
@@ -282,7 +282,7 @@ def test_fixed_orders_ignore_the_seed(blobs, order):
 
 
 @pytest.mark.parametrize("copied", [lambda c: pickle.loads(pickle.dumps(c)), copy.deepcopy])
-def test_a_copy_answers_the_same(blobs, copied):
+def test_a_copy_predicts_the_same(blobs, copied):
     X, y = blobs
     clf = rb.Perceptron(order="shuffle", random_state=0).fit(X, y)
     twin = copied(clf)
@@ -292,7 +292,7 @@ def test_a_copy_answers_the_same(blobs, copied):
     assert twin.trace_.cycles.tolist() == clf.trace_.cycles.tolist()
 
 
-def test_a_pickled_model_does_not_carry_its_examples():
+def test_a_pickled_model_does_not_contain_its_examples():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     clf = rb.Perceptron().fit(X, X[:, 0] > 0, coef_init=[1.0, 0.0])
     assert len(pickle.dumps(clf)) < X.nbytes / 20
@@ -324,14 +324,14 @@ def test_parameters_and_defaults_are_those_of_the_design():
 
 
 @quietly
-def test_it_cross_validates_in_a_pipeline(blobs):
+def test_the_estimator_cross_validates_in_a_pipeline(blobs):
     X, y = blobs
     scores = cross_val_score(make_pipeline(StandardScaler(), rb.Perceptron()), X, y, cv=4)
     assert scores.min() > 0.75
 
 
 @quietly
-def test_it_is_searched_over_in_a_pipeline(blobs):
+def test_a_grid_search_works_in_a_pipeline(blobs):
     X, y = blobs
     search = GridSearchCV(
         make_pipeline(StandardScaler(), rb.Perceptron(random_state=0)),
@@ -347,7 +347,7 @@ def test_verbose_writes_nothing_to_stdout(capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(("classes", "told"), [("ab", "'a' and 'b'"), ("abd", "'a', 'b' and 'd'")])
-def test_an_answer_of_no_class_is_shown_as_it_was_given(classes, told):
-    with pytest.raises(ValueError, match=rf"^y, row 1: 'c' is not one of the classes {told}\.$"):
+@pytest.mark.parametrize(("classes", "names"), [("ab", "'a' and 'b'"), ("abd", "'a', 'b' and 'd'")])
+def test_an_unknown_label_is_quoted_in_the_message(classes, names):
+    with pytest.raises(ValueError, match=rf"^y, row 1: 'c' is not one of the classes {names}\.$"):
         rb.Perceptron().partial_fit([[1.0], [2.0]], ["a", "c"], classes=list(classes))

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from browsers import browsing
+from chromium import browsing
 from screen import Screen
 
 from rosenblatt.cli import run

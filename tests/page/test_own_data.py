@@ -16,7 +16,7 @@ def own(flowers):
     return OwnData.of(read_data(Source.find(str(flowers)), Layout(), ColumnOptions()))
 
 
-def test_own_data_are_carried_whole_with_what_is_proved_of_them(own):
+def test_own_data_are_embedded_whole_with_their_proofs(own):
     written = own.to_json()
     assert written["columns"] == ["long", "wide", "high"]
     assert written["labels"] == ["no", "yes"]
@@ -45,7 +45,7 @@ def test_a_page_can_be_mailed_whatever_the_data():
     assert len(page_html(own.to_json()).encode()) < 4_000_000
 
 
-def test_names_in_the_data_cannot_end_the_script_that_holds_them():
+def test_names_in_the_data_cannot_end_the_script_element():
     page = page_html({"name": "</script>mine"})
     assert '{"name":"\\u003c/script>mine"}' in page
     assert "</script>mine" not in page

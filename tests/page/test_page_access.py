@@ -115,7 +115,7 @@ def test_text_and_picture_have_contrast(opened, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_theme_that_is_chosen_is_not_that_of_the_system(opened, scheme):
+def test_the_chosen_theme_overrides_the_system_theme(opened, scheme):
     grounds = {}
     for theme in ("auto", "light", "dark"):
         screen = opened(f"{STATE}&theme={theme}", color_scheme=scheme)
@@ -157,7 +157,7 @@ def test_the_structure_is_sound(opened):
     assert "user-scalable=no" not in found["zoom"]
 
 
-def test_tab_reaches_everything_and_the_focus_is_seen(opened):
+def test_tab_reaches_everything_and_the_focus_is_visible(opened):
     screen = opened("#data=noisy&algorithm=pocket&order=random&max_updates=60&t=7")
     wanted = screen.ask("""() => [...document.querySelectorAll(
       "button, select, input, summary, a[href], [tabindex='0']")]

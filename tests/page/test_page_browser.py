@@ -43,7 +43,7 @@ def test_clicking_adds_examples_and_trains_at_once(opened):
     assert screen.fact("mistakes") == "3"
 
 
-def test_examples_are_moved_erased_and_brought_back(opened):
+def test_examples_can_be_moved_erased_and_restored(opened):
     screen = opened("#points=o0.5,0.5x-0.5,-0.5x0,-0.5")
     box = screen.page.locator(".rb-plane").bounding_box()
     begin, end = screen.place(0.5, 0.5), screen.place(-0.3, 0.2)
@@ -94,7 +94,7 @@ def test_step_play_pause_and_rewind(opened):
     assert screen.t == 0
 
 
-def test_a_frame_that_began_before_play_does_not_go_back(opened):
+def test_a_frame_that_started_before_play_does_not_step_back(opened):
     # On a busy machine a frame has an earlier time than the click that asked for it.
     screen = opened()
     screen.ask("""() => {
@@ -148,7 +148,7 @@ def test_every_t_shows_the_weights_of_the_trace(opened, hash):
         assert row["ringed"] == row["mistakes"]
 
 
-def test_xor_is_refused_a_line_and_the_proof_is_seen(opened):
+def test_xor_is_not_separable_and_the_proof_is_visible(opened):
     screen = opened()
     page = screen.page
     with screen.training():
@@ -168,7 +168,7 @@ def test_xor_is_refused_a_line_and_the_proof_is_seen(opened):
     assert rb.separability([p[:2] for p in screen.points], [p[2] for p in screen.points]).conflicts
 
 
-def test_the_widest_band_and_the_rows_on_it_are_shown(opened):
+def test_the_maximum_margin_and_its_rows_are_shown(opened):
     screen = opened("#data=separable&proof=1")
     space = screen.python()
     support = [str(n + 1) for n in space["verdict"].support]
@@ -193,7 +193,7 @@ def test_a_link_reproduces_the_state(opened):
 
 
 @pytest.mark.parametrize("data", ["credit", "file&x=wide&y=high"])
-def test_a_link_to_changed_or_no_examples_keeps_what_they_are_called(opened, data):
+def test_a_link_to_changed_or_no_examples_keeps_their_names(opened, data):
     first = opened(f"#data={data}&algorithm=pocket&order=random&t=3")
     with first.training():
         first.page.locator(".rb-plane").click(position={"x": 100, "y": 100})
@@ -210,7 +210,7 @@ def test_a_link_to_changed_or_no_examples_keeps_what_they_are_called(opened, dat
     assert second.points == first.points
 
 
-def test_a_link_that_says_nonsense_is_taken_as_usual(opened):
+def test_an_invalid_link_opens_the_default(opened):
     screen = opened("#algorithm=magic&eta=-&points=o1,x&start=1&t=99999&data=separable&%%%=&x")
     assert screen.ask("() => window.rosenblatt.state.algorithm") == "pla"
     assert screen.ask("() => window.rosenblatt.state.eta") == 1
@@ -227,7 +227,7 @@ def test_an_axis_has_more_than_one_number_whatever_its_size(opened):
         assert min(len(across), len(up)) > 1, size
 
 
-def test_exports_are_whole(opened):
+def test_exports_are_complete(opened):
     screen = opened("#data=separable&t=3")
     png = screen.exported("Picture (PNG)")
     assert png.startswith(b"\x89PNG")
@@ -315,7 +315,7 @@ def test_the_tour_has_the_four_steps_of_the_lecture(opened):
     assert not page.locator("#tour").is_visible()
 
 
-def test_own_data_by_two_columns_or_projected(opened):
+def test_own_data_show_two_columns_or_a_projection(opened):
     screen = opened("")
     page = screen.page
     assert page.get_by_label("Data set").input_value() == "file"
@@ -334,7 +334,7 @@ def test_own_data_by_two_columns_or_projected(opened):
     assert len(exact) == 4
 
 
-def test_a_proof_beyond_the_plane_is_pythons_and_checked_again(opened, flowers):
+def test_a_proof_beyond_the_plane_comes_from_python_and_is_checked(opened, flowers):
     screen = opened("#data=file&x=*&y=*")
     about = screen.page.locator(".rb-about")
     assert about.inner_text() == (
@@ -419,7 +419,7 @@ def test_the_file_works_in_an_iframe_without_a_network(browser, saved, tmp_path)
     context.close()
 
 
-def test_no_line_makes_fewer_mistakes_and_the_page_says_so(opened):
+def test_the_page_reports_that_no_line_makes_fewer_mistakes(opened):
     screen = opened("#data=noisy&algorithm=pocket&order=random")
     screen.page.locator("[data-fact=fewest]").wait_for()
     points = screen.points
@@ -512,7 +512,7 @@ def test_on_a_projector_picture_step_play_and_verdict_are_one_screen(opened, hei
     assert bound["y"] + 40 <= height
 
 
-def test_notes_move_nothing_and_go_away(opened):
+def test_messages_move_nothing_and_disappear(opened):
     screen = opened()
     before = screen.page.locator(".rb-plane").bounding_box()
     with screen.training():
@@ -522,7 +522,7 @@ def test_notes_move_nothing_and_go_away(opened):
     screen.until("() => document.getElementById('note').textContent === ''")
 
 
-def test_at_the_start_nothing_is_ringed_and_a_legend_tells_the_signs(opened):
+def test_at_the_start_nothing_is_ringed_and_a_legend_explains_the_signs(opened):
     screen = opened("#data=separable&t=0")
     drawn = screen.exported("Picture (SVG)").decode()
     assert len(re.findall("<circle[^>]* stroke=", drawn)) == sum(

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow_without_jit
 FIVE = "#points=x-0.7,-0.7o0.7,-0.6t0.1,0.8s-0.8,0.5d0.75,0.55d0.6,0.7"
 
 
-def test_a_key_and_a_button_for_each_label(opened):
+def test_each_label_has_a_key_and_a_button(opened):
     screen = opened("#points=none")
     places = [(-0.7, -0.7), (0.7, -0.6), (0.1, 0.8), (-0.8, 0.5), (0.75, 0.55)]
     for k, place in enumerate(places):
@@ -32,7 +32,7 @@ def test_a_key_and_a_button_for_each_label(opened):
     assert screen.page.locator(".rb-verdict h2").inner_text() == "Separable"
 
 
-def test_labels_that_are_not_there_are_not_learnt(opened):
+def test_absent_labels_are_not_trained(opened):
     two = opened("#points=t0.5,0.5d-0.5,-0.5d0.1,-0.4")
     story = two.ask("() => window.rosenblatt.player.story.json")
     assert (story["labels"], story["targets"]) == (["△", "◆"], [-1, 1, 1])
@@ -42,7 +42,7 @@ def test_labels_that_are_not_there_are_not_learnt(opened):
     assert "×" not in drawn
 
 
-def test_step_rewind_and_the_rival(opened):
+def test_step_and_rewind_show_the_competing_class(opened):
     screen = opened("#data=three&seed=2")
     page = screen.page
     total = screen.ask("() => window.rosenblatt.player.story.T")
@@ -90,7 +90,7 @@ def test_online_the_python_lines_make_the_same_run(opened):
         assert rows == trace.examples.tolist()
 
 
-def test_a_file_with_three_kinds_of_answer_is_opened_and_exported(opened):
+def test_a_file_with_three_labels_is_opened_and_exported(opened):
     screen = opened()
     rows = "".join(f"{i % 5},{i % 3 * 2},{'abc'[i % 3]}\n" for i in range(12))
     with screen.training():
@@ -106,7 +106,7 @@ def test_a_file_with_three_kinds_of_answer_is_opened_and_exported(opened):
     assert [row[2] for row in found[1:4]] == ["a", "b", "c"]
 
 
-def test_examples_that_cannot_all_be_right_are_named_with_their_rivals(opened):
+def test_a_conflict_is_named_with_its_competing_classes(opened):
     screen = opened("#points=x0,0o1,0x2,0t0.5,1&proof=1")
     verdict = screen.page.locator(".rb-verdict")
     assert verdict.locator("h2").inner_text() == "Quasi-separable"
@@ -119,7 +119,7 @@ def test_examples_that_cannot_all_be_right_are_named_with_their_rivals(opened):
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_all_looks_have_room_for_five_labels(opened, look):
+def test_every_appearance_fits_five_labels(opened, look):
     more = "&type=large" if look == "large" else ""
     screen = opened(FIVE + "&t=4&proof=1" + more, **LOOKS[look])
     wide = "() => document.documentElement.scrollWidth <= window.innerWidth"

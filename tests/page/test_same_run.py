@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from firefoxes import firefox
+from firefox import firefox
 from planes import KINDS, labelled_plane, plane, settings, train_in_python
 
 from rosenblatt import strictjson
@@ -81,7 +81,7 @@ window.drawn = (seed) => {
 """
 
 
-def test_chance_is_that_of_numpy(page):
+def test_random_numbers_are_numpys(page):
     for seed in (0, 1, 7, 2**31 - 1):
         rng = np.random.default_rng(seed)
         assert page.evaluate("seed => window.drawn(seed)", seed) == [
@@ -204,7 +204,7 @@ def changed(rng, key, value):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_proofs_and_corrupted_ones_are_judged_alike(page, kind):
+def test_valid_and_corrupted_proofs_are_judged_alike(page, kind):
     rng = np.random.default_rng(100 + list(KINDS).index(kind))
     checked = []
     for _ in range(12):
@@ -229,7 +229,7 @@ def by_python(text, examples):
         return "refused"
 
 
-def test_firefox_says_the_same_and_opens_the_file(saved):
+def test_firefox_gives_the_same_results_and_opens_the_file(saved):
     rng = np.random.default_rng(7)
     with firefox() as tab:
         tab.open("about:blank")

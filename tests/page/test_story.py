@@ -48,7 +48,7 @@ def test_every_t_has_the_weights_and_mistakes_of_the_trace(examples, eta, zero):
 
 
 @given(planes())
-def test_the_proof_that_is_drawn_is_the_proof(examples):
+def test_the_proof_drawn_is_the_proof_found(examples):
     verdict = separability_of(examples)
     drawn = Story(
         examples, algorithms.pla(examples, budget=algorithms.Budget(5)), verdict
@@ -71,7 +71,7 @@ def test_the_proof_that_is_drawn_is_the_proof(examples):
             assert middle == pytest.approx(np.array(part["common"]), abs=1e-9)
 
 
-def test_the_pocket_of_the_story_is_in_the_trace():
+def test_the_pocket_on_the_page_is_in_the_trace():
     examples = Examples.from_arrays([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
     rule = algorithms.Rule("random", rng=np.random.default_rng(1))
     run = algorithms.pocket(examples, rule, algorithms.Budget(10**9, 50))

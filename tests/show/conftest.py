@@ -1,7 +1,7 @@
 from importlib.util import find_spec
 
 import pytest
-from browsers import browsing
+from chromium import browsing
 from clouds import cloud
 
 import rosenblatt as rb

@@ -80,7 +80,7 @@ def test_a_projection_keeps_every_side_and_distance(many, shape):
 
 
 @pytest.mark.parametrize("X", [np.zeros((4, 3)), np.eye(4, 3), np.outer(range(4), [1, 2, 2])])
-def test_a_projection_of_rows_that_hardly_vary(X):
+def test_a_projection_of_nearly_constant_rows_is_finite(X):
     y = [0, 0, 1, 1]
     for w in ([0.0, 0, 0, 0], [0, 1.0, 2, 2], [1, 0, 0, 1.0]):
         examples = rb.examples.Examples.from_arrays(X, y)
@@ -103,14 +103,14 @@ def test_weights_of_zero_have_no_line():
     assert drawn(ax, "mistake") == 60
 
 
-def test_of_very_many_examples_a_sample_is_drawn_and_the_title_says_so():
+def test_large_data_are_sampled_and_the_title_says_so():
     X, y = cloud(n=5000)
     ax = rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y).ax_
     assert drawn(ax, "good") + drawn(ax, "bad") == 2000
     assert title(ax).endswith("(2,000 drawn)")
 
 
-def test_names_come_from_the_frame_and_labels_from_the_answers():
+def test_names_come_from_the_frame_and_labels_from_y():
     X, y = cloud()
     frame = pd.DataFrame(X, columns=["age", "debt"])
     ax = rb.BoundaryDisplay.from_estimator(
@@ -153,7 +153,7 @@ def test_a_frame_shows_the_line_before_and_after(separable):
     assert spot.get_offsets()[0].tolist() == X[clf.trace_.examples[2]].tolist()
 
 
-def test_with_many_features_both_lines_of_a_frame_are_seen_edge_on(many):
+def test_with_many_features_both_hyperplanes_of_a_frame_are_edge_on(many):
     clf, X, _ = many
     for frame in Replay(clf.trace_).frames(range(1, clf.n_updates_ + 1)):
         for line, t in ((frame.before, frame.t - 1), (frame.scene.line, frame.t)):
@@ -169,7 +169,7 @@ def test_the_pocket_is_drawn_beside_the_current_line(noisy):
     np.testing.assert_allclose(clf.decision_function(pocket.get_xydata()), 0, atol=1e-9)
 
 
-def test_small_multiples_are_six_of_a_long_run():
+def test_small_multiples_show_six_frames_of_a_long_run():
     X, y = cloud(n=200, gap=0.005)
     clf = rb.Perceptron().fit(X, y)
     display = rb.TraceDisplay.from_estimator(clf, X, y)
@@ -178,7 +178,7 @@ def test_small_multiples_are_six_of_a_long_run():
     assert title(display.axes_[-1]).startswith(f"t = {clf.n_updates_},")
 
 
-def test_an_animation_has_a_frame_a_correction(separable, tmp_path):
+def test_an_animation_has_one_frame_per_update(separable, tmp_path):
     from PIL import Image
 
     clf = separable[0]
@@ -191,7 +191,7 @@ def test_an_animation_has_a_frame_a_correction(separable, tmp_path):
     assert pyplot.get_fignums() == before
 
 
-def test_an_mp4_needs_ffmpeg_and_says_so(separable, tmp_path, monkeypatch):
+def test_an_mp4_without_ffmpeg_is_an_error_that_names_it(separable, tmp_path, monkeypatch):
     display = rb.TraceDisplay(Replay(separable[0].trace_))
     if FFMpegWriter.isAvailable():
         assert display.animate(tmp_path / "run.mp4", t=range(3), dpi=40)
@@ -217,14 +217,14 @@ def test_the_squeeze_lies_between_its_bounds(separable):
     assert f"Novikoff bound: {int(rb.separability(X, y).bound):,})" in title(display.axes_[0])
 
 
-def test_a_run_from_elsewhere_than_zero_still_has_its_squeeze():
+def test_a_run_from_nonzero_weights_still_has_its_squeeze():
     X, y = cloud()
     clf = rb.Perceptron(eta0=0.5).fit(X, y, coef_init=[5.0, 1.0], intercept_init=[-1.0])
     ax = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0]
     assert title(ax) == f"{clf.n_updates_} updates"
 
 
-def test_the_pocket_curve_is_the_mistakes_of_each_w(noisy):
+def test_the_pocket_curve_shows_the_mistakes_of_each_w(noisy):
     clf, X, y = noisy
     curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
     signs = np.where(y == "good", 1, -1)
@@ -235,7 +235,7 @@ def test_the_pocket_curve_is_the_mistakes_of_each_w(noisy):
     assert curve.pocket[-1] == clf.n_mistakes_
 
 
-def test_a_long_pocket_is_looked_at_in_many_places():
+def test_a_long_pocket_run_is_sampled_at_many_steps():
     X, y = cloud(noise=6)
     clf = rb.PocketPerceptron(max_updates=5000, random_state=0).fit(X, y)
     curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
@@ -244,7 +244,7 @@ def test_a_long_pocket_is_looked_at_in_many_places():
 
 
 @pytest.mark.slow_without_jit
-def test_the_steps_of_an_optimum_are_its_history_and_close_in():
+def test_the_steps_of_an_optimum_are_its_history_and_converge():
     X, y = cloud(noise=6)
     clf = rb.FewestMistakes(random_state=0).fit(X, y)
     ax = rb.OptimumDisplay.from_estimator(clf).ax_
@@ -259,19 +259,19 @@ def test_the_steps_of_an_optimum_are_its_history_and_close_in():
     assert [text.get_text() for text in ax.texts] == [f"{clf.n_mistakes_}"]
 
 
-def test_an_optimum_that_is_open_shows_both_ends():
+def test_an_unproved_optimum_shows_both_bounds():
     display = rb.OptimumDisplay.from_result(searched())
     assert [text.get_text() for text in display.ax_.texts] == ["11", "14"]
     assert title(display.ax_) == "14 mistakes; no line makes fewer than 11 (proof: 1 conflict)"
 
 
-def test_where_a_line_answers_all_there_is_no_gap():
+def test_without_mistakes_there_is_no_gap():
     ax = rb.OptimumDisplay.from_result(rb.fewest_mistakes([[0.0], [1.0]], [0, 1])).ax_
     assert title(ax) == "no mistakes: a line classifies every example correctly"
     assert [text.get_text() for text in ax.texts] == ["0"]
 
 
-def test_the_bars_of_an_experiment_are_its_runs():
+def test_the_bars_of_an_experiment_count_its_runs():
     done = rb.experiment(15, 200, random_state=0)
     display = rb.ExperimentDisplay.from_experiment(done)
     for ax, values in zip(display.axes_, (done.updates, done.disagreement), strict=True):
@@ -309,14 +309,14 @@ def test_the_bars_of_an_experiment_are_its_runs():
         ),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_a_sentence(display, make, sentence):
+def test_unsupported_data_are_refused_in_one_sentence(display, make, sentence):
     X, y = cloud()
     clf = make(X, y)
     with pytest.raises(ValueError, match=sentence):
         display.from_estimator(clf, X, y)
 
 
-def test_there_is_no_guarantee_without_a_line(noisy):
+def test_there_is_no_guarantee_without_separability(noisy):
     with pytest.raises(ValueError, match="inseparable"):
         rb.GuaranteeDisplay.from_estimator(*noisy)
 
@@ -327,13 +327,13 @@ def test_moments_outside_the_run_are_refused(separable):
         rb.TraceDisplay.from_estimator(clf, X, y, t=[99_999])
 
 
-def test_extreme_entries_are_refused_in_a_sentence():
+def test_extreme_values_are_refused_in_one_sentence():
     X, y = np.array([[1e200, 1.0], [-1e200, 2.0]]), [1, 0]
     with pytest.raises(ValueError, match="1e\\+200 cannot be drawn; scale the columns"):
         rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
 
 
-def test_a_line_outside_the_box_is_not_drawn():
+def test_a_line_outside_the_axes_is_not_drawn():
     box = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
     assert Boundary(1.0, 1.0, 5.0).ends(box) == []
     assert Boundary(0.0, 0.0, 1.0).ends(box) == []
@@ -361,7 +361,7 @@ def test_without_extras_every_public_name_still_loads():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_names_and_labels_are_drawn_as_they_are_spelled():
+def test_names_and_labels_are_drawn_verbatim():
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -371,7 +371,7 @@ def test_names_and_labels_are_drawn_as_they_are_spelled():
     for display in (rb.BoundaryDisplay, rb.TraceDisplay):
         figure = display.from_estimator(clf, X, y).figure_
         figure.canvas.draw()  # a formula that cannot be read would be an error here
-        told = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert {" _\\$a\\$", "\\$b"} <= set(told)
+        texts = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert {" _\\$a\\$", "\\$b"} <= set(texts)
     ax = rb.BoundaryDisplay.from_estimator(clf, X, y).ax_
     assert ax.get_ylabel() == "price \\$\\x1b"

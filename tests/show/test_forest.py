@@ -29,7 +29,7 @@ def test_intercepts_can_be_left_out(separated):
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["x1", "x2"]
 
 
-def test_of_many_coefficients_the_infinite_ones_are_shown():
+def test_among_many_coefficients_the_infinite_ones_are_shown():
     estimates = {f"x{j}": 0.1 * j for j in range(100)} | {"last": -np.inf}
     errors = dict.fromkeys(estimates, 1.0)
     display = rb.SeparationDisplay(estimates, errors, {"last": -1.0}).plot()
@@ -38,7 +38,7 @@ def test_of_many_coefficients_the_infinite_ones_are_shown():
     assert names[-1] == "last"
 
 
-def test_it_draws_on_the_axes_it_is_given(separated):
+def test_the_plot_is_drawn_on_the_given_axes(separated):
     from matplotlib.figure import Figure
 
     ax = Figure().subplots()

@@ -10,7 +10,7 @@ import sys
 import urllib.request
 
 import pytest
-from browsers import missing, watched
+from chromium import missing, watched
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -84,7 +84,7 @@ def notebook(*outputs):
     return json.dumps({**whole, "nbformat": 4, "nbformat_minor": 5})
 
 
-def test_in_jupyterlab(page, tmp_path):
+def test_the_widget_runs_in_jupyterlab(page, tmp_path):
     file = tmp_path / "shown.ipynb"
     file.write_text(notebook())
     with running("jupyterlab", *LAB, folder=tmp_path) as address:
@@ -116,12 +116,12 @@ def shows_a_picture(page):
     assert [word for word in ("widget", "loading", "error") if word in shown] == []
 
 
-def test_in_marimo(page, tmp_path):
+def test_the_widget_runs_in_marimo(page, tmp_path):
     lines = "".join(f"    {line}\n" for line in LINES.splitlines())
     (tmp_path / "shown.py").write_text(MARIMO.format(lines))
     quiet = ("run", "shown.py", "--headless", "--no-token")
     with running("marimo", *quiet, folder=tmp_path) as address:
-        said, _ = watched(page)
+        messages, _ = watched(page)
         page.goto(address)
         looks_right(page)
-        assert [line for line in said if "rosenblatt" in line.lower()] == []
+        assert [line for line in messages if "rosenblatt" in line.lower()] == []

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from browsers import watched
+from chromium import watched
 from clouds import cloud
 
 import rosenblatt as rb
@@ -71,9 +71,9 @@ def test_values_have_cards(separable, noisy):
 def test_a_model_has_a_card(separable, tmp_path):
     clf, _, _ = separable
     rb.save(clf, tmp_path / "model.json")
-    told = text_of(rb.load(tmp_path / "model.json"))
-    assert "x1 and x2" in told
-    assert f"corrections {clf.n_updates_}" in told
+    text = text_of(rb.load(tmp_path / "model.json"))
+    assert "x1 and x2" in text
+    assert f"corrections {clf.n_updates_}" in text
 
 
 def test_an_empty_trace_has_a_card():
@@ -81,14 +81,14 @@ def test_an_empty_trace_has_a_card():
     assert "updates" in text_of(clf.trace_)
 
 
-def test_a_card_escapes_what_it_is_given():
+def test_a_card_escapes_html():
     html = render_card("<script>", [("<b>", "a & b")], render_bars([1, 2], '"><script>'))
     assert "<script>" not in html
     assert "<b>" not in html
     assert "a &amp; b" in html
 
 
-def test_many_bars_become_sixty():
+def test_at_most_sixty_bars_are_drawn():
     assert 30 <= render_bars(list(range(1000)), "many").count("<rect") <= 60
 
 
@@ -104,7 +104,7 @@ def test_estimators_keep_scikit_learns_diagram(make):
         assert type(clf).__name__ in html
 
 
-def test_a_widget_plays_pla_where_a_line_exists_and_the_pocket_where_none_does(separable, noisy):
+def test_a_widget_plays_pla_if_separable_and_the_pocket_otherwise(separable, noisy):
     pytest.importorskip("anywidget")
     _, X, y = separable
     player = rb.widget(X, y)
@@ -140,10 +140,10 @@ def test_a_saved_notebook_shows_a_picture_and_a_sentence(noisy, monkeypatch):
     player._ipython_display_()
     still, live = shown
     assert "application/vnd.jupyter.widget-view+json" in live
-    told = f"{clf.n_mistakes_} mistakes on {len(y)} examples"
-    assert live["text/plain"] == told
+    sentence = f"{clf.n_mistakes_} mistakes on {len(y)} examples"
+    assert live["text/plain"] == sentence
     assert f'class="{player.mark}"' in still["text/html"]
-    assert f'alt="{told}"' in still["text/html"]
+    assert f'alt="{sentence}"' in still["text/html"]
     picture = ElementTree.fromstring(still["image/svg+xml"])
     paths = picture.findall("{*}path")
     colours = assets.colours()
@@ -159,7 +159,7 @@ def test_without_anywidget_the_extra_is_named(separable, monkeypatch):
         rb.widget(*separable[1:])
 
 
-def test_the_style_of_a_widget_stays_within_it():
+def test_the_style_of_a_widget_affects_nothing_else():
     assert ":root" not in assets.widget_style()
     assert "body" not in assets.widget_style()
 
@@ -185,7 +185,7 @@ window.left = module.default.render({ model: window.model, el: document.getEleme
 
 
 @pytest.mark.slow_without_jit
-def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
+def test_a_widget_shows_t_and_reports_changes_in_a_browser(noisy, page, tmp_path):
     """With the model that anywidget's hosts give to `render`."""
     pytest.importorskip("anywidget")
     import base64
@@ -195,7 +195,7 @@ def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
     module = base64.b64encode(player._esm.encode()).decode()
     host = HOST % (module, json.dumps(player._style), json.dumps(player.story))
     (tmp_path / "host.html").write_text(host, encoding="utf-8")
-    said, _ = watched(page)
+    messages, _ = watched(page)
     page.goto((tmp_path / "host.html").as_uri())
     page.get_by_label("Step: make one update").click()
     page.wait_for_function("window.saved === 1")
@@ -210,7 +210,7 @@ def test_a_widget_shows_t_and_tells_of_it_in_a_browser(noisy, page, tmp_path):
     assert page.locator(".rb-step").evaluate("e => e.offsetWidth") < 120
     page.evaluate("window.left()")
     assert page.locator("#cell button").count() == 0
-    assert said == []
+    assert messages == []
 
 
 def test_the_widget_is_one_module_without_imports():

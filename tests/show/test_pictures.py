@@ -114,7 +114,7 @@ PICTURES = [
 
 
 @pytest.mark.parametrize("draw", PICTURES, ids=lambda draw: draw.__name__)
-def test_a_display_looks_as_it_did(draw, tmp_path):
+def test_a_display_matches_its_stored_picture(draw, tmp_path):
     kept = KEPT / f"{draw.__name__}.png"
     got = small(draw(), tmp_path / "drawn.png")
     if os.environ.get("ROSENBLATT_DRAW_AGAIN"):
@@ -124,7 +124,7 @@ def test_a_display_looks_as_it_did(draw, tmp_path):
     assert far < FAR, f"look at {tmp_path / 'drawn.png'}; if it is right, draw the kept one anew"
 
 
-def test_the_comparison_notices_another_line(tmp_path):
+def test_the_comparison_detects_another_line(tmp_path):
     X, y = cloud()
     turned = rb.Perceptron(max_updates=1)
     with pytest.warns(UserWarning, match="24 mistakes"):

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from browsers import watched
+from chromium import watched
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -52,7 +52,7 @@ weights = st.integers(3, 5).flatmap(
 
 
 @given(weights, st.sampled_from([0, 1]))
-def test_a_region_is_where_its_label_is_answered(w, zero):
+def test_a_region_is_where_its_label_is_predicted(w, zero):
     h = Hypothesis.of(np.array(w), 1.0, zero)
     regions = Regions(tuple(Boundary(a, b, c) for c, a, b in w), zero > 0)
     parts = regions.parts(BOX)
@@ -110,7 +110,7 @@ def test_the_band_touches_the_nearest_example():
         np.testing.assert_allclose(clearances(h, there), margin, rtol=1e-6)
 
 
-def test_three_labels_of_many_features_are_seen_in_their_true_regions():
+def test_three_labels_with_many_features_lie_in_their_true_regions():
     X, y = clouds(d=6, spread=0.8)
     clf = rb.PocketPerceptron(random_state=0, max_updates=100).fit(X, y)
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
@@ -133,7 +133,7 @@ def test_three_labels_of_many_features_are_seen_in_their_true_regions():
         (lambda: (SVC(kernel="linear"), *clouds(3)), "SVC has 3"),
     ],
 )
-def test_what_cannot_be_seen_is_refused_in_a_sentence(make, sentence):
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, sentence):
     pytest.importorskip("matplotlib")
     clf, X, y = make()
     with pytest.raises(ValueError, match=sentence):
@@ -150,7 +150,7 @@ def test_other_classifiers_of_several_labels_can_be_drawn(d):
     assert drawn(ax, "mistake") == (clf.predict(X) != y).sum()
 
 
-def test_a_frame_shows_what_a_correction_against_a_rival_moved():
+def test_a_frame_shows_what_an_update_against_a_competing_class_moved():
     X, y = clouds(4)
     clf = rb.Perceptron(order="random", random_state=1).fit(X, y)
     frames = list(Replay(clf.trace_).frames(range(clf.n_updates_ + 1)))
@@ -175,8 +175,8 @@ def test_a_run_of_several_labels_has_all_its_pictures(tmp_path):
     assert (tmp_path / "run.gif").stat().st_size
     curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
     assert curve.pocket[-1] == clf.n_mistakes_
-    told = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0].get_title(loc="left")
-    assert f"{int(rb.separability(X, y).bound):,}" in told
+    title = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0].get_title(loc="left")
+    assert f"{int(rb.separability(X, y).bound):,}" in title
 
 
 def test_the_player_gets_the_run_of_several_labels():
@@ -196,7 +196,7 @@ def test_the_player_gets_the_run_of_several_labels():
     assert drawn[1:] == [20] * 4
 
 
-def test_of_many_examples_those_that_block_are_drawn():
+def test_in_large_data_the_conflicts_are_drawn():
     pytest.importorskip("anywidget")
     X, y = clouds(3, n=1000)
     X[0] = X[1500]  # an a among the b
@@ -210,7 +210,7 @@ def test_of_many_examples_those_that_block_are_drawn():
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
-def test_the_player_rings_the_mistakes_that_were_counted(page, d):
+def test_the_player_rings_the_counted_mistakes(page, d):
     pytest.importorskip("anywidget")
     X, y = clouds(3, spread=1.2, d=max(d, 2))
     story = rb.widget(X[:, :d], y).story
@@ -227,7 +227,7 @@ def test_the_player_rings_the_mistakes_that_were_counted(page, d):
 @pytest.mark.parametrize(
     ("k", "d", "played"), [(3, 2, True), (3, 5, True), (5, 4, False), (7, 2, False)]
 )
-def test_a_report_plays_the_run_of_labels_that_can_be_seen(k, d, played, tmp_path):
+def test_a_report_plays_the_run_of_labels_if_it_can_be_drawn(k, d, played, tmp_path):
     X, y = clouds(k, n=8, d=d, spread=1.0)
     clf = rb.PocketPerceptron(max_updates=20, random_state=0).fit(X, y)
     assert ('id="player-story"' in rb.report(clf, X, y).html) == played
@@ -236,11 +236,11 @@ def test_a_report_plays_the_run_of_labels_that_can_be_seen(k, d, played, tmp_pat
 
 
 @pytest.mark.parametrize("spread", [0.4, 1.2])
-def test_what_learn_reports_of_labels_plays_in_a_browser(page, spread, tmp_path):
+def test_the_report_of_learn_with_several_labels_plays_in_a_browser(page, spread, tmp_path):
     X, y = clouds(3, spread=spread)
     result = rb.learn(X * [1.0, 1000.0], y, test_size=0)
     result.report(tmp_path / "report.html")
-    said, _ = watched(page)
+    messages, _ = watched(page)
     page.goto((tmp_path / "report.html").as_uri())
     assert "shown scaled" in page.inner_text("body")
     left = f"{0 if spread < 1 else result.mistakes} of 60"
@@ -248,4 +248,4 @@ def test_what_learn_reports_of_labels_plays_in_a_browser(page, spread, tmp_path)
         "(left) => document.getElementById('player').innerText.includes(left)", arg=left
     )
     assert page.inner_text(".rb-verdict h2").lower() == result.verdict
-    assert said == []
+    assert messages == []

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from browsers import watched
+from chromium import watched
 from clouds import cloud
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
@@ -38,7 +38,7 @@ def mistakes_in(html):
     return [int(n) for n in re.findall(r'<tr><td class="n">([\d,]+)</td><td>', html)]
 
 
-def test_it_has_every_part(separable, noisy):
+def test_the_report_has_every_part(separable, noisy):
     assert headings(rb.report(*separable).html) == [
         *HEADINGS[:2],
         "Bounds on ‖w(t)‖²",
@@ -57,18 +57,18 @@ def test_the_verdict_comes_with_a_proof_that_can_be_checked(noisy):
     assert proof.check(X, y)
 
 
-def test_the_mistakes_are_those_of_the_line(noisy):
+def test_the_mistakes_are_those_of_the_model(noisy):
     clf, X, y = noisy
     wrong = np.flatnonzero(clf.predict(X) != y)
     assert sorted(mistakes_in(rb.report(clf, X, y).html)) == wrong.tolist()
 
 
-def test_without_mistakes_it_says_so(separable):
+def test_without_mistakes_the_report_says_so(separable):
     assert "all 60 examples are classified correctly" in rb.report(*separable).html
 
 
 @pytest.mark.slow_without_jit
-def test_a_search_has_no_run_but_all_the_rest():
+def test_a_search_has_every_part_except_the_run():
     X, y = cloud(noise=4)
     html = rb.report(rb.FewestMistakes(time_limit=1).fit(X, y), X, y).html
     assert headings(html) == HEADINGS[1:]
@@ -76,7 +76,7 @@ def test_a_search_has_no_run_but_all_the_rest():
 
 
 @pytest.mark.parametrize("shape", [np.asarray, sparse.csr_array])
-def test_any_number_of_features_and_any_line(shape):
+def test_any_number_of_features_and_any_model_is_reported(shape):
     for d in (1, 5):
         X, y = cloud(d=d, noise=2)
         for clf in (rb.PocketPerceptron(max_updates=20, random_state=0), LogisticRegression()):
@@ -84,7 +84,7 @@ def test_any_number_of_features_and_any_line(shape):
             assert ("a projection of 5 features" in html) == (d == 5 and "n_updates_" in vars(clf))
 
 
-def test_other_examples_are_told_without_the_run(separable):
+def test_other_examples_are_reported_without_the_run(separable):
     clf, X, y = separable
     html = rb.report(clf, X[:30], y[:30]).html
     assert "not shown: these X and y are not" in html
@@ -115,7 +115,7 @@ def test_names_and_labels_cannot_become_html():
 
 
 @pytest.mark.parametrize("size", [1e300, 1e-300])
-def test_entries_that_cannot_be_drawn_are_told(size):
+def test_entries_that_cannot_be_drawn_are_mentioned(size):
     X, y = np.array([[1.0, 2], [2, 1], [-1, -1], [-2, 0.5]]) * size, [1, 1, 0, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -126,7 +126,7 @@ def test_entries_that_cannot_be_drawn_are_told(size):
 
 
 @pytest.mark.slow_without_jit
-def test_an_excerpt_keeps_what_it_shows_true():
+def test_an_excerpt_states_nothing_false():
     X, y = cloud(n=300, noise=20)
     examples = Examples.from_arrays(X, y)
     run = algorithms.pocket(examples, algorithms.Rule("random", rng=np.random.default_rng(0)))
@@ -172,7 +172,7 @@ def test_a_very_large_report_is_small_and_says_so():
     assert "the 50 farthest" in html
 
 
-def test_it_is_saved_whole_and_shown_in_a_frame(separable, tmp_path):
+def test_the_report_is_saved_whole_and_shown_in_a_frame(separable, tmp_path):
     made = rb.report(*separable)
     made.save(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == made.html
@@ -184,11 +184,11 @@ def test_it_is_saved_whole_and_shown_in_a_frame(separable, tmp_path):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["separable", "noisy", "many"])
-def test_it_plays_in_a_browser_from_a_file(kind, request, page, tmp_path):
+def test_a_saved_report_plays_in_a_browser(kind, request, page, tmp_path):
     clf, X, y = request.getfixturevalue(kind)
     path = tmp_path / "report.html"
     rb.report(clf, X, y).save(path)
-    said, asked = watched(page)
+    messages, requests = watched(page)
     page.goto(path.as_uri())
     shown = page.locator(".rb-sum")
     for t in (0, 1, 2, clf.n_updates_):
@@ -200,8 +200,8 @@ def test_it_plays_in_a_browser_from_a_file(kind, request, page, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert said == []
-    assert asked == [path.as_uri()]
+    assert messages == []
+    assert requests == [path.as_uri()]
 
 
 COLOURS = """() => [...document.querySelectorAll("canvas[data-picture]")].map((canvas) => {
@@ -226,11 +226,11 @@ def test_every_still_picture_is_drawn_with_or_without_a_run(separable, page, tmp
     made[("line", "margins", "of one feature")] = rb.report(LogisticRegression().fit(*one), *one)
     for pictures, report in made.items():
         report.save(tmp_path / "report.html")
-        said, _ = watched(page)
+        messages, _ = watched(page)
         page.goto((tmp_path / "report.html").as_uri())
         drawn = page.evaluate(COLOURS)
         assert drawn == [[name, True] for name in pictures if not name.startswith("of ")]
-        assert said == []
+        assert messages == []
 
 
 WRITTEN = """
@@ -244,7 +244,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
 
 
 @pytest.mark.slow_without_jit
-def test_the_bound_is_the_same_number_wherever_it_stands(page, tmp_path):
+def test_the_bound_is_the_same_number_everywhere(page, tmp_path):
     X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.9, 0.35]], [0, 0, 0, 1, 0]
     clf = rb.Perceptron(max_iter=10_000).fit(X, y)
     bound = rb.separability(X, y).bound
@@ -278,7 +278,7 @@ def test_every_region_of_labels_is_filled_with_its_colour(page, tmp_path):
 
 
 @pytest.mark.parametrize("threshold", [0.0, 2.5e-9, -1234.5])
-def test_a_threshold_is_told_whatever_its_size(threshold):
+def test_a_threshold_of_any_size_is_shown(threshold):
     X, y = cloud(d=1)
     clf = LogisticRegression().fit(X, y)
     clf.coef_, clf.intercept_ = 1e-9 * clf.coef_, np.array([-threshold])
@@ -286,7 +286,7 @@ def test_a_threshold_is_told_whatever_its_size(threshold):
     assert f"{hypothesis_of(clf).threshold:g}" == f"{threshold:g}"
 
 
-def test_a_name_does_not_turn_the_page_around():
+def test_a_name_cannot_reverse_the_direction_of_the_text():
     import pandas as pd
 
     X = pd.DataFrame({"\u202egnp\x1b": [0.0, 1.0, 2.0, 3.0]})

@@ -1,4 +1,4 @@
-"""Run a command while two other processes keep each core busy: python tests/beside.py COMMAND."""
+"""Run COMMAND while two busy processes per core compete: tests/run_while_busy.py COMMAND."""
 
 import os
 import subprocess

@@ -1,8 +1,8 @@
-"""The same answer whichever way the rows came: in memory or in passes, from text or from Parquet.
+"""Every reader gives the same result: in memory or in passes, from text or from Parquet.
 
-Hostile little tables are asked about in every way. What must agree is what was made of the
-columns, every number and answer, the rows kept, the verdict, the fingerprint that ties a proof
-to its data, and, where a table is refused, the very sentence.
+Small hostile tables are read in every way. The plan of the columns, every number and label, the
+rows kept, the verdict and the fingerprint that ties a proof to its data must agree, and so must
+the error message if a table is refused.
 """
 
 import functools
@@ -53,8 +53,8 @@ def small(monkeypatch):
     monkeypatch.setattr(types, "RUN", 4)
 
 
-def told(way):
-    """What a way of reading says where it refuses a file: the kind of error and the sentence."""
+def with_errors(way):
+    """Return the type and the message of the error instead of raising it."""
 
     @functools.wraps(way)
     def call(*arguments):
@@ -70,22 +70,22 @@ def dense(X):
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
 
 
-@told
-def in_memory(path, wishes, layout=Layout()):
-    found = read_data(Source.find(str(path)), layout, wishes)
+@with_errors
+def in_memory(path, options, layout=Layout()):
+    found = read_data(Source.find(str(path)), layout, options)
     examples = found.examples
     return found.plan, dense(examples.X).tobytes(), examples.y.tolist(), found.rows.tolist()
 
 
-@told
-def in_passes(path, wishes, layout=Layout()):
-    return _all_of(read_in_passes(Source.find(str(path)), layout, wishes))
+@with_errors
+def in_passes(path, options, layout=Layout()):
+    return _all_of(read_in_passes(Source.find(str(path)), layout, options))
 
 
-@told
-def in_passes_over_parquet(path, wishes, layout=Layout()):
-    table = read_in_passes(Source.find(str(path)), layout, wishes).table
-    return _all_of(plan_file(convert_file(table), wishes))
+@with_errors
+def in_passes_over_parquet(path, options, layout=Layout()):
+    table = read_in_passes(Source.find(str(path)), layout, options).table
+    return _all_of(plan_file(convert_file(table), options))
 
 
 def _all_of(batches):
@@ -104,7 +104,7 @@ def quoted(cells):
 
 @st.composite
 def texts(draw):
-    """Lines of a CSV file, in which what comes last was never seen before, and wishes."""
+    """Lines of a CSV file whose last cells may be of a new kind, and column options."""
     n, d = draw(st.integers(2, 12)), draw(st.integers(1, 3))
     numbers = st.integers(-3, 3).map(str)
     columns = []
@@ -116,21 +116,21 @@ def texts(draw):
     answers = draw(st.lists(st.sampled_from(["0", "1"] * 9 + ["", "2"]), min_size=n, max_size=n))
     names = draw(st.lists(st.sampled_from(NAMES), min_size=d, max_size=d, unique=True))
     kind = draw(st.sampled_from(["ignore", "numbers", "categories", "texts", "missing"]))
-    said = {} if kind == "missing" else {kind: ("1",)}
+    options = {} if kind == "missing" else {kind: ("1",)}
     missing = draw(st.sampled_from(["error", "drop", "mean"]))
     lines = [quoted([*names, "answer"]), *map(quoted, zip(*columns, answers, strict=True))]
-    return "".join(lines), ColumnOptions(target="answer", missing=missing, **said)
+    return "".join(lines), ColumnOptions(target="answer", missing=missing, **options)
 
 
 @many_tables
 @given(texts())
-def test_any_text_is_the_same_table_in_memory_and_in_passes(tmp_path, small, text_and_wishes):
-    text, wishes = text_and_wishes
+def test_any_text_is_the_same_table_in_memory_and_in_passes(tmp_path, small, text_and_options):
+    text, options = text_and_options
     path = tmp_path / "d.csv"
     path.write_bytes(text.encode())
-    whole = in_memory(path, wishes)
-    assert in_passes(path, wishes) == whole
-    assert in_passes_over_parquet(path, wishes) == whole
+    whole = in_memory(path, options)
+    assert in_passes(path, options) == whole
+    assert in_passes_over_parquet(path, options) == whole
     tried("hostile texts read in memory, in passes and converted")
 
 
@@ -149,10 +149,10 @@ def test_any_json_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, sma
     rows[-1]["a"] = data.draw(st.sampled_from(JSON))
     path, missing = tmp_path / "d.jsonl", data.draw(st.sampled_from(("error", "drop", "mean")))
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    wishes = ColumnOptions(target="answer", missing=missing)
-    whole = in_memory(path, wishes)
-    assert in_passes(path, wishes) == whole
-    assert in_passes_over_parquet(path, wishes) == whole
+    options = ColumnOptions(target="answer", missing=missing)
+    whole = in_memory(path, options)
+    assert in_passes(path, options) == whole
+    assert in_passes_over_parquet(path, options) == whole
     tried("hostile JSON lines read in memory, in passes and converted")
 
 
@@ -210,10 +210,10 @@ def column_of(n):
 
 @dataclass(frozen=True)
 class Hostile:
-    """A table with names, and what is asked of it."""
+    """A table with names, and its column options."""
 
     table: pa.Table
-    wishes: ColumnOptions
+    options: ColumnOptions
 
     def write(self, folder):
         """The same rows in each format, and with numbers as positions in a dictionary."""
@@ -256,49 +256,49 @@ def hostile_tables(draw):
     target = draw(st.sampled_from(["answer", "answer", "answer", None]))
     missing = draw(st.sampled_from(["error", "drop", "mean"]))
     kind = draw(st.sampled_from(["ignore", "texts", "missing", "missing"]))
-    said = {} if kind == "missing" else {kind: (names[at - 1],)}
+    roles = {} if kind == "missing" else {kind: (names[at - 1],)}
     if kind == "texts" and not pa.types.is_string(table.schema.field(names[at - 1]).type):
-        said = {}  # of numbers as text, CSV has the spelling and Parquet has none
-    return Hostile(table, ColumnOptions(target=target, missing=missing, **said))
+        roles = {}  # of numbers as text, CSV has the spelling and Parquet has none
+    return Hostile(table, ColumnOptions(target=target, missing=missing, **roles))
 
 
-def without_spelling(answer):
+def without_spelling(result):
     """What every format says alike: not the file's name, nor how it spells a bad cell."""
-    if isinstance(answer[0], str):
-        sentence = re.sub(r"\b(d|coded)\.(csv|parquet|jsonl)", "FILE", answer[1])
-        return answer[0], re.sub(r"(row \d+, column [^:]*: ).*", r"\1", sentence)
-    return answer
+    if isinstance(result[0], str):
+        sentence = re.sub(r"\b(d|coded)\.(csv|parquet|jsonl)", "FILE", result[1])
+        return result[0], re.sub(r"(row \d+, column [^:]*: ).*", r"\1", sentence)
+    return result
 
 
 @many_tables
 @given(hostile_tables())
-def test_every_format_and_way_gives_one_answer(tmp_path, small, hostile):
-    said = Layout(separator=",", header=True)
-    answers = []
+def test_every_format_and_reader_gives_the_same_table(tmp_path, small, hostile):
+    comma = Layout(separator=",", header=True)
+    tables = []
     for path in hostile.write(tmp_path):
-        layout = said if path.suffix == ".csv" else Layout()
-        whole = in_memory(path, hostile.wishes, layout)
-        assert in_passes(path, hostile.wishes, layout) == whole
+        layout = comma if path.suffix == ".csv" else Layout()
+        whole = in_memory(path, hostile.options, layout)
+        assert in_passes(path, hostile.options, layout) == whole
         if path.suffix in (".csv", ".jsonl"):
-            assert in_passes_over_parquet(path, hostile.wishes, layout) == whole
-        answers.append(without_spelling(whole))
-    assert answers == [answers[0]] * len(answers)
-    tried("hostile tables asked in every format and way")
+            assert in_passes_over_parquet(path, hostile.options, layout) == whole
+        tables.append(without_spelling(whole))
+    assert tables == [tables[0]] * len(tables)
+    tried("hostile tables read in every format and way")
 
 
 @many_tables
 @given(hostile_tables(), st.sampled_from([1, 2, 3]))
-def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
+def test_every_reader_gives_the_same_verdict_and_interchangeable_proofs(
     tmp_path, small, hostile, which
 ):
     path = hostile.write(tmp_path)[which]
-    wishes = replace(hostile.wishes, missing="drop")
+    options = replace(hostile.options, missing="drop")
     layout = Layout(separator=",", header=True) if path.suffix == ".csv" else Layout()
     try:
-        whole = read_data(Source.find(str(path)), layout, wishes).examples
+        whole = read_data(Source.find(str(path)), layout, options).examples
     except UserError:
         return
-    blocks = read_in_passes(Source.find(str(path)), layout, wishes).blocks
+    blocks = read_in_passes(Source.find(str(path)), layout, options).blocks
     ours, theirs = separability_of(whole), separability_of(blocks)
     assert ours.verdict == theirs.verdict
     assert ours.proof.data == theirs.proof.data
@@ -319,7 +319,7 @@ def test_every_way_gives_one_verdict_and_proofs_that_check_each_other(
     st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=40),
     st.lists(st.integers(0, 40), max_size=5),
 )
-def test_mean_and_spread_do_not_depend_on_where_batches_end(numbers, ends):
+def test_mean_and_deviation_do_not_depend_on_batch_boundaries(numbers, ends):
     whole, parted = types.Moments(), types.Moments()
     whole.add(np.array(numbers))
     for part in np.split(np.array(numbers), sorted(ends)):
@@ -334,7 +334,7 @@ def test_mean_and_spread_do_not_depend_on_where_batches_end(numbers, ends):
         assert spread == 1.0
 
 
-def test_a_column_of_words_for_what_is_missing_holds_nothing():
+def test_a_column_of_missing_value_words_is_empty():
     table = pa.table({"a": ["NA", "", None], "x": [1, 2, 3], "y": [0, 1, 1]})
     made = make_plan(types.Rows.of(table), ColumnOptions(target="y"), "t")
     assert [column.name for column in made.encoding.columns] == ["x"]
@@ -342,7 +342,7 @@ def test_a_column_of_words_for_what_is_missing_holds_nothing():
     assert 'column "a" left out' in note
 
 
-def test_a_file_is_planned_from_its_last_row_too(tmp_path, small):
+def test_column_types_consider_the_last_row_of_a_file_too(tmp_path, small):
     lines = [f"{'ab'[i % 2]},{i},{i % 3 > 0}\n" for i in range(30)]
     path = tmp_path / "d.csv"
     path.write_text("".join(["city,x,answer\n", *lines, "late,thirty,True\n"]))
@@ -353,15 +353,15 @@ def test_a_file_is_planned_from_its_last_row_too(tmp_path, small):
 
 
 @pytest.mark.parametrize(
-    ("kept", "learnt"), [("ab", "a or b"), ("abc", "a, b or c"), ("bcd", "b, c or d")]
+    ("kept", "labels"), [("ab", "a or b"), ("abc", "a, b or c"), ("bcd", "b, c or d")]
 )
-def test_a_label_of_which_every_row_is_dropped_is_none(kept, learnt, small, tmp_path):
+def test_a_label_whose_rows_are_all_dropped_is_not_a_label(kept, labels, small, tmp_path):
     rows = [
         (k / 10, "" if label not in kept else k % 3, label) for k, label in enumerate(8 * "abcd")
     ]
     text = "x,z,kind\n" + "".join(f"{x},{z},{label}\n" for x, z, label in rows)
     (tmp_path / "d.csv").write_text(text)
-    source, wishes = Source.find(str(tmp_path / "d.csv")), ColumnOptions("kind", missing="drop")
+    source, options = Source.find(str(tmp_path / "d.csv")), ColumnOptions("kind", missing="drop")
     frame = pa.table(
         {
             "x": [x for x, *_ in rows],
@@ -369,21 +369,21 @@ def test_a_label_of_which_every_row_is_dropped_is_none(kept, learnt, small, tmp_
             "kind": [label for *_, label in rows],
         }
     )
-    ways = read_data(source, Layout(), wishes), read_in_passes(source, Layout(), wishes)
+    ways = read_data(source, Layout(), options), read_in_passes(source, Layout(), options)
     for data in (*ways, rb.learn(frame, "kind", missing="drop", test_size=0).data):
         assert data.plan.target.spellings == list(kept)
-        assert f'target column "kind" ({learnt})' in str(data)
+        assert f'target column "kind" ({labels})' in str(data)
         gone = [label for label in "abcd" if label not in kept]
         assert f"no row of {' and '.join(gone)} is left" in data.notes[-1]
         assert separability_of(data.blocks).proof.check_examples(data.blocks)
 
 
-def test_one_label_left_once_rows_are_dropped_is_refused(tmp_path):
+def test_a_single_label_left_after_dropping_rows_is_refused(tmp_path):
     text = "x,z,kind\n" + "".join(f"{k},{k if k < 5 else ''},{'ab'[k > 4]}\n" for k in range(10))
     (tmp_path / "d.csv").write_text(text)
-    source, wishes = Source.find(str(tmp_path / "d.csv")), ColumnOptions("kind", missing="drop")
+    source, options = Source.find(str(tmp_path / "d.csv")), ColumnOptions("kind", missing="drop")
     for read in (read_data, read_in_passes):
         with pytest.raises(UserError, match=r"1 different label \(a\) once rows with missing"):
-            read(source, Layout(), wishes)
+            read(source, Layout(), options)
     with pytest.raises(UserError, match='Give missing="mean"'):
         rb.learn(tmp_path / "d.csv", target="kind", missing="drop")

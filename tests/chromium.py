@@ -28,17 +28,17 @@ def browsing():
         browser.close()
 
 
-def missing(told):
-    """In CI a failure: what nobody looked at was not tested."""
+def missing(message):
+    """Fail in CI, where a browser must be installed; skip the test elsewhere."""
     if os.environ.get("CI"):
-        pytest.fail(told)
-    pytest.skip(told)
+        pytest.fail(message)
+    pytest.skip(message)
 
 
 def watched(page):
-    """Lists that fill with what a page says or does wrong, and with what it asks for."""
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    return said, asked
+    """Return two lists that collect the messages and errors of a page, and its requests."""
+    messages, requests = [], []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    return messages, requests

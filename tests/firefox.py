@@ -25,10 +25,10 @@ class Tab:
     def call(self, method, **params):
         number = next(self.numbers)
         self.socket.send(json.dumps({"id": number, "method": method, "params": params}))
-        while (heard := json.loads(self.socket.recv(timeout=60))).get("id") != number:
-            pass  # what is told without being asked
-        assert heard["type"] == "success", heard
-        return heard["result"]
+        while (reply := json.loads(self.socket.recv(timeout=60))).get("id") != number:
+            pass  # an event, not the reply
+        assert reply["type"] == "success", reply
+        return reply["result"]
 
     def open(self, url):
         self.call("browsingContext.navigate", context=self.context, url=url, wait="complete")

@@ -92,7 +92,7 @@ def test_the_choices_return_to_the_settings_in_normal_type(opened):
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("size", ["normal", "large"])
-def test_a_note_does_not_cover_play(opened, width, size):
+def test_a_message_does_not_cover_play(opened, width, size):
     screen = opened(f"#type={size}", viewport={"width": width, "height": 720})
     screen.page.locator(".rb-play").scroll_into_view_if_needed()
     screen.ask("() => window.rosenblatt.note('Cross added at -0.125, 0.25, on another.')")
@@ -167,7 +167,7 @@ def test_own_data_fill_the_picture(opened):
     assert all(0.75 < span < 0.9 for span in spans)
 
 
-def test_quasi_separable_of_three_labels_says_which_overlap(opened):
+def test_quasi_separable_with_three_labels_names_the_overlapping_ones(opened):
     # A cross and a triangle share a place; the circles are far from both.
     screen = opened("#points=x0,0x-0.2,0.1t0,0t0.2,0.1o0,-0.9o0.1,-0.8")
     assert screen.page.locator(".rb-verdict h2").inner_text() == "Quasi-separable"

@@ -103,7 +103,7 @@ def by_python(text, X, y, weight):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_proofs_and_corrupted_ones_are_judged_alike(page, kind):
+def test_valid_and_corrupted_proofs_are_judged_alike(page, kind):
     rng = np.random.default_rng(list(KINDS).index(kind))
     held = refused = 0
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""Whole numbers above 2^53 are taken exactly or refused by name, however they come."""
+"""Long integers, above 2^53, are used exactly or refused by name, in every kind of input."""
 
 import json
 from decimal import Decimal
@@ -55,7 +55,7 @@ if np.finfo(np.longdouble).nmant > 52:
 
 
 @pytest.mark.parametrize("form", TABLES)
-def test_a_table_with_a_long_whole_number_is_refused_by_row_and_column(form):
+def test_a_table_with_a_long_integer_is_refused_by_row_and_column(form):
     X, place = TABLES[form], r'X, row 1, column (0|"a"): -?\d+.* a double holds exactly\. Subtract'
     for ask in (
         lambda: rb.separability(X, [0, 1]),
@@ -71,15 +71,15 @@ def X_width(X):
     return X.shape[1] if hasattr(X, "shape") else len(X[0])
 
 
-def test_long_whole_numbers_that_doubles_hold_and_decimals_are_taken():
+def test_long_integers_that_doubles_represent_and_decimals_are_accepted():
     numbers = [2**53, -(2**62), 2**100, 10**22, 1e300, Decimal("0.1"), Fraction(1, 3)]
     X = [[0] * len(numbers), numbers]
-    answer = rb.separability(X, [0, 1])
-    assert answer.proof.check(X, [0, 1])
+    s = rb.separability(X, [0, 1])
+    assert s.proof.check(X, [0, 1])
     assert rb.separability(np.array([[0], [2**62]]), [0, 1]).proof.check([[0], [2**62]], [0, 1])
 
 
-def test_an_offset_is_enough_for_times_in_nanoseconds():
+def test_subtracting_an_offset_makes_nanosecond_times_valid():
     times = np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_003]).reshape(-1, 1)
     with pytest.raises(ValueError, match="row 0, column 0"):
         rb.separability(times, [0, 1])
@@ -87,7 +87,7 @@ def test_an_offset_is_enough_for_times_in_nanoseconds():
 
 
 @given(st.lists(st.integers(-(2**64), 2**64), min_size=1, max_size=8))
-def test_a_changed_number_is_what_python_finds_changed(values):
+def test_an_integer_is_inexact_where_python_finds_it_so(values):
     expected = [i for i, v in enumerate(values) if int(float(v)) != v]
     objects = np.array(values, dtype=object)
     found = first_changed(objects, objects.astype(np.float64))
@@ -102,7 +102,7 @@ def test_a_changed_number_is_what_python_finds_changed(values):
         assert is_changed(value, float(value)) == (int(float(value)) != value)
 
 
-def test_one_example_at_a_time_is_no_exception():
+def test_single_examples_are_checked_too():
     model = rb.OnlinePerceptron()
     for x in ({"a": LONG}, {"a": np.int64(LONG), "b": 0.5}, [LONG, 0.5], np.array([LONG])):
         for ask in (model.predict_one, lambda x: model.learn_one(x, True)):
@@ -112,7 +112,7 @@ def test_one_example_at_a_time_is_no_exception():
     model.learn_one({"a": 2**60, "b": 1e20}, True)
 
 
-def test_answers_keep_their_long_names():
+def test_labels_may_be_long_integers():
     X = [[0.0], [1.0], [2.0]]
     for y in ([LONG, LONG, LONG - 1], np.array([2**64 - 1, 2**64 - 1, 2**64 - 2], np.uint64)):
         assert rb.Perceptron().fit(X, y).classes_.tolist() == sorted(set(map(int, y)))
@@ -162,23 +162,23 @@ FILES = [
 
 
 @pytest.mark.parametrize(("name", "first"), FILES)
-def test_every_format_names_the_row_and_what_to_do(name, first, tmp_path, capfd):
+def test_every_format_names_the_row_and_the_remedy(name, first, tmp_path, capfd):
     path = write(tmp_path / name, rows_of(first))
     column = {"svm": "entries", "npy": "1"}.get(name.split(".")[-1], "id")
     target = ["--target", "1"] if name.endswith("svm") else ["--target", "-1"]
     for missing in ("drop", "mean", "error"):
         assert run(["separable", str(path), *target, "--missing", missing]) == 65
-    said = capfd.readouterr().err.splitlines()[-1]
-    assert f"row 1, column {column}" in said or f'row 1, column "{column}"' in said
-    assert f"{first}" in said
-    assert "a double holds exactly. Give --ignore" in said
+    line = capfd.readouterr().err.splitlines()[-1]
+    assert f"row 1, column {column}" in line or f'row 1, column "{column}"' in line
+    assert f"{first}" in line
+    assert "a double holds exactly. Give --ignore" in line
     if not name.endswith("svm"):
         for option in ("--ignore", "--category"):
             assert run(["separable", str(path), *target, option, column]) in (0, 1)
 
 
 @pytest.mark.parametrize(("name", "first"), FILES)
-def test_passes_over_a_file_find_it_too(name, first, tmp_path):
+def test_reading_in_passes_finds_long_integers_too(name, first, tmp_path):
     path = write(tmp_path / name, [*rows_of(0, 40), *rows_of(first, 2)])
     target = "1" if name.endswith("svm") else "-1"
     with pytest.raises(ValueError, match=rf"row 41, .*{first}.* a double holds exactly"):
@@ -189,7 +189,7 @@ def test_passes_over_a_file_find_it_too(name, first, tmp_path):
         )
 
 
-def test_whole_numbers_among_decimals_are_found_in_text(tmp_path, capfd):
+def test_long_integers_among_decimals_are_found_in_text(tmp_path, capfd):
     path = tmp_path / "d.csv"
     path.write_text(f"a,y\n0.5,0\n{LONG},1\n2.5,0\n")
     assert run(["separable", str(path), "--target", "y"]) == 65
@@ -198,7 +198,7 @@ def test_whole_numbers_among_decimals_are_found_in_text(tmp_path, capfd):
     assert run(["separable", str(path), "--target", "y"]) in (0, 1)
 
 
-def test_absurd_numbers_are_read_as_they_are(tmp_path, capfd):
+def test_extreme_numbers_are_read_exactly(tmp_path, capfd):
     path = tmp_path / "d.jsonl"
     path.write_text(f'{{"a": 0.5, "y": 0}}\n{{"a": {2**63 + 1}, "y": 1}}\n')
     assert run(["separable", str(path), "--target", "y"]) == 65
@@ -209,7 +209,7 @@ def test_absurd_numbers_are_read_as_they_are(tmp_path, capfd):
 
 
 @pytest.mark.parametrize("name", ["s.csv", "s.jsonl", "s.svm", "s.parquet"])
-def test_a_stream_sets_such_a_line_aside(name, tmp_path, capfd):
+def test_a_stream_rejects_a_line_with_a_long_integer(name, tmp_path, capfd):
     rows = [*rows_of(1, 4), *rows_of(LONG, 1), *rows_of(2, 4)]
     rows = [(i, x, {"yes": 1, "no": 0}[y]) for i, x, y in rows]
     path = write(tmp_path / name, rows)
@@ -217,8 +217,8 @@ def test_a_stream_sets_such_a_line_aside(name, tmp_path, capfd):
     arguments = ["stream", str(path), *target, "--json", "--rejects", str(tmp_path / "bad")]
     assert run(arguments) == 0
     out = capfd.readouterr()
-    told = json.loads(out.out)
-    assert (told["predicted"], told["bad lines"]) == (8, 1)
+    output = json.loads(out.out)
+    assert (output["predicted"], output["bad lines"]) == (8, 1)
     assert str(LONG) in out.err
     assert "a number that a double holds exactly" in out.err
     assert str(LONG) in (tmp_path / "bad").read_text()
