@@ -259,7 +259,9 @@ def test_a_row_that_is_separated_from_one_rival_still_counts_for_another():
     assert finite == [("b", "(intercept)"), ("b", "x1")]
     assert s.rows.tolist() == list(range(6))  # c is out of reach for each of them
     assert s.n_overlapping == 5
-    assert "based on the 5 rows that overlap, the same without the 1 other row." in str(s)
+    assert "based on the 5 rows that overlap and do not change if the other row is removed." in str(
+        s
+    )
     assert s.drop == ("x1",)
 
 

@@ -459,11 +459,16 @@ def _describe_basis(s: Separation) -> str:
     if not finite:
         return "No estimate is finite."
     text = (
-        f"{plural(finite, 'estimate is', 'estimates are')} finite and based on the "
+        f"{plural(finite, 'estimate is', 'estimates are')} finite; "
+        f"{'it is' if finite == 1 else 'they are'} based on the "
         f"{plural(s.n_overlapping, 'row that overlaps', 'rows that overlap')}"
     )
     without = s.n_rows - s.n_overlapping
-    return text + (f", the same without the {plural(without, 'other row')}." if without else ".")
+    if not without:
+        return text + "."
+    change = "does" if finite == 1 else "do"
+    removed = "the other row is" if without == 1 else f"the other {without:,} rows are"
+    return text + f" and {change} not change if {removed} removed."
 
 
 def _render_report(s: Separation) -> str:
