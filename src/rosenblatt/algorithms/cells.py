@@ -1,4 +1,4 @@
-"""The exact optimum in few dimensions, by enumeration of all cells that could be cheaper.
+"""The fewest mistakes in few dimensions, by enumeration of all cells that could have fewer.
 
 A cell cheaper than the best known one has a two-dimensional face, on the hyperplanes of some pivots
 (see `faces`). Pivots are fixed one after another, and the other rows are projected onto the
@@ -42,20 +42,21 @@ from rosenblatt.examples import Examples
 
 Floats = NDArray[np.float64]
 
-# Rows that take a minute or so on two cores, by the dimensions of w.
+# Number of rows that take about a minute on two cores, by the number of dimensions of w.
 MOST_ROWS = {4: 5_000, 5: 2_000, 6: 500, 7: 200}
 MOST_IN_THE_PLANE = 50_000
-SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.96)  # of the best known cost: bounds to prove first
-FEW_FACES = 64  # all examined exactly
-FEW_CROSSINGS = 2**22  # in up to four dimensions: turning is as fast as cutting
+# Lower bounds to prove first, as shares of the best known cost.
+SHARES = (0.5, 0.7, 0.8, 0.87, 0.92, 0.96)
+FEW_FACES = 64  # at most this many faces are all examined exactly
+FEW_CROSSINGS = 2**22  # at most this many in up to four dimensions: no simplices are cut
 SHORT = 2.0**-8  # shorter projected rows are projected again, exactly
 LEAST_SPREAD = 2.0**-12  # ratio of spreads in two directions below which they are not equalized
 GRAIN = 2.0**10
-PART = 4  # halvings of each first simplex into parts for threads
-TURN_CUTS = 4  # cuts that take as long as turning around a pivot
+PART = 4  # times that each first simplex is halved, to give the threads parts
+TURN_CUTS = 4  # number of cuts that take as long as turning w around one pivot
 FEWEST_CUTS = 1000
-PLAIN_CUTS = 50  # without compilation
-AT_ONCE = 16  # pivots
+PLAIN_CUTS = 50  # number of cuts where kernels are not compiled
+AT_ONCE = 16  # pivots in one task of a thread
 MOMENT = 0.05  # seconds between two checks of the time
 
 
@@ -73,7 +74,7 @@ def cells_optimum(
     threads: int = 1,
     found: Callable[[Floats], object] = lambda w: None,
 ) -> Best | None:
-    """Find weights with the fewest mistakes of any w; return None if stopped before.
+    """Find weights with the fewest mistakes of any w; return None if stopped before the end.
 
     Cells no better than `start`, augmented weights, are skipped. `found` is called with better
     weights on the way. The time grows quickly with the number of features: see `few_cells`.
@@ -94,7 +95,7 @@ def none_cheaper(
     stopped: Callable[[], bool] = lambda: False,
     threads: int = 1,
 ) -> bool | None:
-    """Return whether no w costs less than `cost`; None if stopped before.
+    """Return whether no w costs less than `cost`, or None if stopped before this is known.
 
     The lower the cost, the fewer cells there are to enumerate.
 
@@ -115,9 +116,9 @@ def none_cheaper(
 def cells_bounds(
     examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
 ) -> Iterator[int]:
-    """Yield lower bounds, increasing shares of a cost that some w attains.
+    """Yield growing lower bounds on the cost of any w, shares of a cost that some w attains.
 
-    Each takes about as long as all before it together, or longer.
+    Each bound takes about as long as all bounds before it together, or longer.
     """
     for share in SHARES:
         bound = int(Fraction(share) * cost)
@@ -127,7 +128,7 @@ def cells_bounds(
 
 
 def none_by_walking(examples: Examples, cost: int) -> bool | None:
-    """Return whether no w costs less, by enumeration of cells; None if there are too many."""
+    """Return whether no w costs less than `cost`, or None if there are too many cells."""
     if len(examples.kept) == 0:
         return cost <= 0
     return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None
@@ -152,16 +153,16 @@ class Best:
 
     @property
     def below(self) -> int:
-        """Cost that a better cell must be below, without rows that are always wrong."""
+        """Cost below which a cell is better, not counting rows that every w misclassifies."""
         return self.cost - self.directions.always
 
     @property
     def mistakes(self) -> float:
-        """Cost for display."""
+        """Cost of the best weights as a number for display."""
         return self.costs.number(self.cost)
 
     def look(self, pivots: tuple[int, ...]) -> None:
-        """Examine the faces of some pivots exactly."""
+        """Examine all faces on the hyperplanes of these pivots exactly."""
         found = self.directions.arrangement.cheapest(pivots, self.below)
         if found is None:
             return
@@ -191,17 +192,16 @@ class Flat:
 
     @property
     def dimension(self) -> int:
-        """Dimension of the subspace."""
         return len(self.rows)
 
     @classmethod
     def whole(cls, rows: list[Vector]) -> Flat:
-        """Return the whole space."""
+        """Return the whole space of w, orthogonal to no pivot, with all rows."""
         Z = np.array([unit_floats(z) for z in rows]).T.copy()
         return cls((), np.eye(len(Z)), Z, ROUNDED)
 
     def fixed(self, n: int, exact: list[Vector]) -> Flat:
-        """Return the subspace orthogonal to one more pivot."""
+        """Return the part of this subspace that is orthogonal to row n, a further pivot."""
         length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
         Q = _across(self.rows[:, n] / length)
         rows, basis = _product(Q.T, self.rows), self.basis @ Q
@@ -225,12 +225,12 @@ def _across(x: Floats) -> Floats:
 
 
 def _product(A: Floats, B: Floats) -> Floats:
-    """Return A B for a small A without BLAS, which would start its threads."""
+    """Return the matrix product A B for a small A without the threads that BLAS starts."""
     return np.asarray((A[:, :, None] * B).sum(axis=1))
 
 
 def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
-    """Return a positive multiple of the part of z that is orthogonal to pivots."""
+    """Return a positive multiple of the component of z that is orthogonal to the pivots."""
     orthogonal: list[Vector] = []
     for row in (*pivots, z):
         rest = row
@@ -258,31 +258,31 @@ def equalize(rows: list[Vector]) -> list[Vector]:
 
 
 class Enumeration:
-    """Enumeration of all pivots whose faces could belong to a cheaper cell."""
+    """Enumeration of all sets of pivots whose faces could belong to a cheaper cell."""
 
     def __init__(self, best: Best, stopped: Callable[[], bool], threads: int) -> None:
         self.best, self.stopped, self.threads = best, stopped, threads
         self.arrangement = best.directions.arrangement
         costs = self.arrangement.costs
         total = int(costs.sum()) if len(costs) else 0
-        self.unit = 1 + total // FITS  # very large costs are rounded down to multiples of it
+        self.unit = 1 + total // FITS  # very large costs are rounded down to multiples of this unit
         self.costs = np.array([c // self.unit for c in costs.tolist()], dtype=np.int64)
         self.rows = equalize(self.arrangement.rows)
-        self.halt = np.zeros(1, dtype=np.bool_)  # kernels check it, too
-        self.cuts = {2: (1, TURN_CUTS)}  # by dimension: the number of calls and of cuts
+        self.halt = np.zeros(1, dtype=np.bool_)  # kernels check this flag, too
+        self.cuts = {2: (1, TURN_CUTS)}  # by dimension: number of calls and number of cuts
         few = self.arrangement.n_faces * len(self.rows) <= FEW_CROSSINGS
-        # Then turning alone is fast enough, if it is compiled.
+        # With few crossings, turning w is fast enough without cutting simplices, if compiled.
         self.cut = not (few and self.arrangement.dimension <= 4 and engine.compiles())
 
     def go(self) -> bool:
-        """Enumerate everything; return False if it was stopped."""
+        """Enumerate all sets of pivots; return False if the enumeration was stopped."""
         dimension = self.arrangement.dimension
         if dimension <= 2 or self.arrangement.n_faces <= FEW_FACES:
             for each in self.arrangement.pivots():
                 self.best.look(each)
             return True
         flat = Flat.whole(self.rows)
-        if self.cut:  # with all threads
+        if self.cut:  # all threads mark rows together
             marks, nodes = self._marks(flat), np.zeros(1, dtype=np.int64)
             self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
             parts = range(2**flat.dimension << PART)
@@ -299,11 +299,11 @@ class Enumeration:
 
     @property
     def limit(self) -> int:
-        """Cost that a better cell must be below, in the unit of `costs`."""
+        """Cost below which a cell is better, in the unit of `costs`."""
         return -(-self.best.below // self.unit)
 
     def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
-        """Have threads do tasks in turn; this thread checks the time and Ctrl-C."""
+        """Distribute tasks to threads while this thread checks for the time limit and Ctrl-C."""
         waiting = iter(list(tasks))
 
         def do_tasks() -> None:
@@ -325,7 +325,7 @@ class Enumeration:
                 raise
 
     def _fix(self, flat: Flat, n: int) -> None:
-        """Fix one more pivot and enumerate those that may follow."""
+        """Fix row n as a further pivot, and enumerate the pivots that may follow it."""
         flat = flat.fixed(n, self.rows)
         pivots = self._try(flat)
         if flat.dimension == 3:
@@ -337,7 +337,7 @@ class Enumeration:
             self._fix(flat, k)
 
     def _marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Mark the rows that cannot be the next pivot: pivots come in the order of rows."""
+        """Mark rows that cannot be the next pivot: those before the last one, and zero rows."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
@@ -352,7 +352,7 @@ class Enumeration:
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return how many cuts to make: as many as if each row were the next pivot."""
+        """Return how many cuts to make: about as many as trying every row as pivot would take."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
@@ -362,7 +362,7 @@ class Enumeration:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _try(self, flat: Flat) -> list[int]:
-        """Return the rows that may be the next pivot; all of them if there are few faces."""
+        """Return the rows that may be the next pivot, without a test if there are few faces."""
         marks = self._marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]
@@ -371,7 +371,7 @@ class Enumeration:
         return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
-        """Rotate about the last pivot; decide undecided cells exactly, the cheapest first."""
+        """Bound the cost for each last pivot, and examine the promising ones exactly."""
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
         crossings = new_crossings(flat.rows.shape[1])

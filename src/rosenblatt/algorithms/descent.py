@@ -4,7 +4,7 @@ Along a line w + a·v the mistakes change only where the score of a row is 0, at
 these crossings gives the exact mistakes on every piece of the line. A step moves into a piece at
 random, the more likely the fewer mistakes it has; at low temperature, always to the fewest.
 
-Threads walk on a board: the examples scaled, multiplied by their labels (a score s > 0 is correct,
+Threads search on a board: the examples scaled, times their labels (a score s > 0 is correct,
 s ≤ 0 a mistake), each different row once. Data too large for a board are searched directly.
 """
 
@@ -33,35 +33,36 @@ from rosenblatt.tables import to_dense
 
 Floats = NDArray[np.float64]
 
-REFRESH = 200  # steps after which scores are recomputed, so that rounding errors do not add up
-FARTHEST = 1e100  # reach of a line search: the squares of such weights do not overflow
-TINY = 1e-12  # pieces shorter than this share of the reach are skipped
-TINIEST = 2.0**-1000  # least width of a column
-GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's, for sorting a few hundred crossings
+REFRESH = 200  # steps after which scores are recomputed, lest rounding errors add up
+FARTHEST = 1e100  # longest line search: the squares of such weights do not overflow
+TINY = 1e-12  # pieces shorter than this share of the search distance are skipped
+TINIEST = 2.0**-1000  # smallest width that a column is divided by
+GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's gaps for Shell sort of some hundred crossings
 
-BOARD_ENTRIES = 2**21  # a board is stored twice, by rows and by columns
-FEWEST_ROWS = 256  # data too wide for this many rows have no board
-# Temperatures from hot to cold, in mistakes: low ones search near the best, high ones far away.
+BOARD_ENTRIES = 2**21  # limit for each of the two copies of a board, by rows and by columns
+FEWEST_ROWS = 256  # if fewer rows fit on a board, none is made
+# First and last temperature of a walk, in mistakes: low ones search near the best weights, high
+# ones far away.
 SCHEDULES = ((0.3, 0.2), (0.7, 0.3), (0.3, 0.2), (1.2, 0.2))
-RIDGE = 1e-3  # of logistic regression
-STEPS = 20_000  # in a walk
-FRESH = 4  # every fourth walk begins at the start again, not at the best so far
+RIDGE = 1e-3  # penalty of the logistic regression
+STEPS = 20_000  # steps of a walk
+FRESH = 4  # every fourth walk begins at the start, not at the best weights so far
 WORK_PER_CALL = 5e7  # multiplications between two checks of the time
-PLAIN_WORK_PER_CALL = 2e5  # without compilation
+PLAIN_WORK_PER_CALL = 2e5  # the same limit where kernels are not compiled
 CENTRE_STEPS = 50
 SPRINTERS = 2
-SPRINT_SHARE = 0.25  # of the time that is left
-BOARD_SHARE = 0.6  # of the time, if the board is only a sample of the rows
+SPRINT_SHARE = 0.25  # share of the time left that the sprint may take
+BOARD_SHARE = 0.6  # share of the time spent on a board that is only a sample of the rows
 
 COLD = 1e-3  # a temperature at which the fewest mistakes are always chosen
 SAMPLE = 10_000  # rows among which those near the hyperplane are searched
-NEAR = 64
-LARGEST = 1e100  # on the board: products beyond it would be rounding errors
-WIDE = 1000  # columns: with more, changing one of them has too little effect
+NEAR = 64  # of them, those nearest to the hyperplane
+LARGEST = 1e100  # numbers on the board are clipped to this; larger ones are rounding errors
+WIDE = 1000  # with more columns, changing one weight has too little effect
 
 
 def sprint(gap: Gap, threads: int | None = None) -> None:
-    """Try logistic regression, then one walk by each of two walkers."""
+    """Try the weights of a logistic regression, then two random walks that begin there."""
     too_wide = (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES
     if not gap.goes_on or too_wide or "walkers" in gap.kept:
         return
@@ -75,7 +76,7 @@ def sprint(gap: Gap, threads: int | None = None) -> None:
 
 
 def descend(gap: Gap, threads: int | None = None, until: Deadline | None = None) -> None:
-    """Walk until the deadline in several threads."""
+    """Search for fewer mistakes by random walks in several threads until the deadline."""
     threads, end = threads or gap.search.threads, until or gap.deadline
     walkers = gap.kept.get("walkers", [])
     if walkers and gap.goes_on:
@@ -99,7 +100,7 @@ def _run_all(
 
 
 class Board(NamedTuple):
-    """The signed rows, stored by rows and by columns, and the cost of a mistake on each."""
+    """The rows times their labels, stored by rows and by columns, and the cost of each mistake."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -107,7 +108,7 @@ class Board(NamedTuple):
 
 
 class Landscape:
-    """A board with all rows or a sample of them, and a start for walkers."""
+    """A board with all rows or a sample of them, and weights from which walks start."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
         examples = self.examples = gap.examples
@@ -126,12 +127,12 @@ class Landscape:
         self.start = logistic(self.board, until=until)
 
     def weights_of(self, v: Floats) -> Floats:
-        """Return weights on the board as augmented weights on the examples."""
+        """Convert weights for the board to augmented weights for the examples."""
         return augmented_weights(self.examples, self.scaling, v)
 
 
 def scaling_of(examples: Examples) -> Scaling:
-    """Return the scaling of the examples with exact widths, zeros of sparse columns included."""
+    """Return a scaling that divides by exact deviations, zeros of sparse columns included."""
     spread = Spread.of(examples)
     scaling = Scaling.suiting(spread)
     width = np.where(spread.flat, scaling.width, spread.deviation)
@@ -139,14 +140,17 @@ def scaling_of(examples: Examples) -> Scaling:
 
 
 def augmented_weights(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
-    """Convert weights on 1 and the scaled columns to augmented weights on the examples."""
+    """Convert weights for x0 = 1 and the scaled columns to augmented weights for the examples."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         v0 = v[:1] / examples.x0 if examples.x0 else np.zeros(1)
         return scaling.fold(Hypothesis(np.concatenate((v0, v[1:])), examples.x0)).w
 
 
 def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
-    """Return rows scaled, dense, with x0 = 1 (0 without intercept), times their labels ±1."""
+    """Return some rows as a dense table, scaled, with x0 first, each times its label ±1.
+
+    x0 is 1, or 0 without an intercept.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         X = to_dense(scaling.scaled(examples.X[rows]))
     ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
@@ -154,7 +158,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
 
 
 class Walker:
-    """One thread of the search, which walks from its best weights so far or from the start."""
+    """A search by one thread: random walks from the start or from its best weights so far."""
 
     def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
         self.landscape, self.rng = landscape, rng
@@ -168,13 +172,13 @@ class Walker:
         self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
 
     def go(self, gap: Gap, until: Deadline) -> None:
-        """Walk repeatedly, offering better weights."""
+        """Walk again and again until the deadline, offering the weights of each better walk."""
         while gap.goes_on and not until.over:
             if self.walk(gap, until):
                 self.offer_best(gap)
 
     def walk(self, gap: Gap, until: Deadline) -> bool:
-        """Walk once from hot to cold, in portions; return whether better weights were found."""
+        """Walk once while the temperature falls; return whether better weights were found."""
         fresh = self.walks % FRESH == FRESH - 1
         w, before = (self.landscape.start if fresh else self.w).copy(), self.cost
         hot, cold = SCHEDULES[self.walks % len(SCHEDULES)]
@@ -196,7 +200,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Offer the best weights, or the middle of their cell if rounding makes them worse."""
+        """Offer the best weights, or the middle of their cell if rounding costs them mistakes."""
         w = self.w
         if not gap.offer(self.landscape.weights_of(w)):
             middle = move_to_center(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
@@ -204,7 +208,7 @@ class Walker:
 
 
 def logistic(board: Board, until: Deadline = NEVER) -> Floats:
-    """Return logistic regression weights on a board, as far as the time allows."""
+    """Fit a logistic regression to a board, for as long as time allows; return its weights."""
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = board.rows @ w
@@ -224,9 +228,9 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
 def move_to_center(
     board: Board, w: Floats, rng: np.random.Generator, over: Callable[[], bool] = lambda: False
 ) -> Floats:
-    """Move w to the middle of its cell, line after line.
+    """Move w towards the middle of its cell along random directions.
 
-    The mistakes stay the same; scores move away from 0.
+    A cell is a set of weights that make the same mistakes. The scores move away from 0.
     """
     s = board.rows @ w
     for _ in range(CENTRE_STEPS):
@@ -247,7 +251,7 @@ def move_to_center(
 
 
 def _random_direction(board: Board, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw a direction as `aim` does; return it with the change of the scores along it."""
+    """Draw a direction as `aim` does; return it, and the change of each score along it."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -261,7 +265,7 @@ def _random_direction(board: Board, rng: np.random.Generator) -> tuple[Floats, F
 
 
 def along_lines(gap: Gap) -> None:
-    """Move along one line after another over all rows to the fewest mistakes."""
+    """Improve the best weights by line searches over all rows, until the deadline."""
     examples, scaling = gap.examples, scaling_of(gap.examples)
     v = scaling.unfold(Hypothesis(gap.w, examples.x0)).w
     v[0] *= examples.x0
@@ -287,7 +291,7 @@ def along_lines(gap: Gap) -> None:
 
 
 def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a direction: a coordinate, an example, or a sum of examples near the hyperplane."""
+    """Draw a direction: one coordinate, an example near the hyperplane, or a sum of some."""
     D = examples.d + 1
     chance = rng.random()
     v = np.zeros(D)
@@ -304,7 +308,7 @@ def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.G
 
 
 class Line(NamedTuple):
-    """A line: scores, their change along it, its direction; crossings ahead and behind."""
+    """A line through w: scores s, their changes g along direction v, crossings on both sides."""
 
     s: np.ndarray
     g: np.ndarray
@@ -314,7 +318,7 @@ class Line(NamedTuple):
 
 
 def new_line(n: int, dimension: int, size: int) -> Line:
-    """Return an empty line with arrays for `size` crossings on either side."""
+    """Allocate a line with arrays for `size` crossings on either side."""
     ahead, behind = np.empty((2, size)), np.empty((2, size))
     return Line(np.zeros(n), np.zeros(n), np.zeros(dimension), ahead, behind)
 
@@ -340,7 +344,7 @@ def normalize(w):
 
 
 def cost_of(s, costs):
-    """Return the total cost of the mistakes."""
+    """Return the total cost of the rows whose score is not positive."""
     f = 0.0
     for n in range(len(s)):
         if s[n] <= 0:
@@ -349,7 +353,7 @@ def cost_of(s, costs):
 
 
 def sort(crossings, k):
-    """Sort the first k crossings by position, together with their changes of cost."""
+    """Sort the first k crossings by position; their changes of cost move along."""
     for gap in GAPS:
         for i in range(gap, k):
             a, change, j = crossings[0, i], crossings[1, i], i
@@ -362,7 +366,7 @@ def sort(crossings, k):
 
 
 def cross(line, costs, reach):
-    """Find and sort the crossings within reach; return their numbers, or -1 if too many."""
+    """Sort the crossings within reach; return how many are ahead and behind, or -1 if too many."""
     s, g, ahead, behind = line.s, line.g, line.ahead, line.behind
     k = m = 0
     for n in range(len(s)):
@@ -383,7 +387,7 @@ def cross(line, costs, reach):
 
 
 def least(crossings, k, reach, f):
-    """Return the lowest cost on half a line."""
+    """Return the lowest cost on a half-line that starts at w, where the cost is f."""
     low, lowest = 0.0, f
     for i in range(k):
         if crossings[0, i] - low > TINY * reach:
@@ -394,8 +398,9 @@ def least(crossings, k, reach, f):
 
 
 def choose(crossings, k, reach, f, temperature, rng):
-    """Choose a piece of half a line; return the weight of all pieces, a point in it, its cost.
+    """Draw a piece of a half-line at random; return the total weight of all pieces, and the draw.
 
+    A piece lies between two crossings. The draw is a point of the chosen piece and the cost there.
     `temperature` is a pair: the lowest cost on the line, and how much more is still likely.
     """
     lowest, heat = temperature
@@ -417,7 +422,10 @@ def choose(crossings, k, reach, f, temperature, rng):
 
 
 def step(line, costs, reach, f, temperature, rng):
-    """Move along the line; return the distance, the new cost, and the number of crossings."""
+    """Move the scores to a random piece of the line; return the distance, cost and crossings met.
+
+    If there are too many crossings, nothing moves, and their number is returned as -1.
+    """
     k, m = cross(line, costs, reach)
     if k < 0:
         return 0.0, f, -1
@@ -432,7 +440,7 @@ def step(line, costs, reach, f, temperature, rng):
 
 
 def aim(board, line, rng):
-    """Draw a direction: a coordinate, a random vector, or an example; return its kind."""
+    """Draw a direction: one coordinate, a random vector, or an example; return which kind it is."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -454,7 +462,7 @@ def aim(board, line, rng):
 
 
 def anneal(board, line, w, best, schedule, reaches, rng):
-    """Walk from w while the temperature falls; keep the best weights and return their cost.
+    """Walk from w while the temperature falls; write the best weights to `best`, return their cost.
 
     `reaches` holds the search distance for each kind of direction; it is adapted so that a few
     dozen crossings are within reach.
@@ -485,7 +493,7 @@ def anneal(board, line, w, best, schedule, reaches, rng):
 
 @functools.cache
 def bind() -> None:
-    """Register the helpers of this file with Numba."""
+    """Register the functions that kernels of this file call with Numba."""
     helpers(normalize, cost_of, sort, cross, least, choose, step, aim, **UNCOUNTED)
     helpers(products, fastmath=REORDER, **UNCOUNTED)
 

@@ -28,11 +28,13 @@ Floats = NDArray[np.float64]
 Vector = tuple[int, ...]
 Weights = list[Fraction]
 
-PLAIN = 2**26  # different quotients of integers below this are different floats
+PLAIN = 2**26  # quotients of integers below this that differ also differ as floats
 
 
 class Arrangement:
-    """Hyperplanes through 0, by integer rows that span the space, no two of them parallel.
+    """Hyperplanes through 0, given by integer normal vectors that span the space.
+
+    No two of the vectors are parallel.
 
     Examples
     --------
@@ -53,7 +55,7 @@ class Arrangement:
 
     @property
     def n_faces(self) -> int:
-        """Number of sets of pivots."""
+        """Number of sets of pivots, each of which determines a plane with faces."""
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
@@ -61,7 +63,7 @@ class Arrangement:
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Return the cost and a w of the cheapest cell at these pivots, if it is below a cost."""
+        """Return cost and weights of the cheapest cell at these pivots, if below a given cost."""
         if self.dimension < 2:
             alone = [Fraction(v) for v in self.rows[0]] if self.rows else []
             return (0, alone) if below > 0 else None
@@ -80,8 +82,8 @@ class Arrangement:
         on = [n for n in circle.on.tolist() if n not in pivots]
         beside, values = 0, [Fraction(1)] * len(pivots)
         if on:
-            # Off the face, the rows that vanish with the pivots are a smaller problem of the same
-            # kind, in the span of the pivots: their least cost, and the products of the pivots.
+            # A little off the face, the rows that are 0 on it are a smaller problem of the same
+            # kind, in the span of the pivots: find its least cost, and the pivots' products there.
             combined = in_terms_of(chosen, [self.rows[n] for n in (*pivots, *on)])
             small = Arrangement(combined, self.costs[[*pivots, *on]])
             found = fewest(small, int(small.costs.sum()) + 1)
@@ -96,7 +98,7 @@ class Arrangement:
 
 
 def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
-    """Return the cost and a w of the cheapest cell, if it is below a cost."""
+    """Return cost and weights of the cheapest cell, if its cost is below a given one."""
     best = None
     for pivots in arrangement.pivots():
         found = arrangement.cheapest(pivots, below)
@@ -107,7 +109,7 @@ def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
 
 @dataclass(frozen=True)
 class Arc:
-    """A piece of the circle: its cost, and w = side·(v - at·u) in its middle."""
+    """An arc of a circle on which the cost is constant; w = side·(v - at·u) lies inside."""
 
     cost: int
     at: Fraction
@@ -116,9 +118,9 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """The plane of w = v - q·u, with the products a with u and b with v of rows not 0 on it.
+    """The plane spanned by u and v, with the products a = Z·u and b = Z·v of rows not 0 on it.
 
-    As w turns from u to -u, q grows from minus infinity. A row changes its sign at q = b/a, from
+    As w = v - q·u turns from u to -u, q grows from -∞. A row changes its sign at q = b/a, from
     correct to wrong if a > 0; a row with a = 0 changes at u itself. The other half is opposite.
     """
 
@@ -129,7 +131,7 @@ class Circle:
     unit: Fraction  # of q: the length of v divided by that of u
 
     def best(self, below: int, plain: bool) -> Arc | None:
-        """Return the cheapest piece if it is below a cost.
+        """Return an arc of least cost, or None if its cost is not below a limit.
 
         A quotient of integers is rounded once, so different floats are in their true order; if
         `plain`, different quotients are also different floats.
@@ -159,7 +161,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return a place in the widest of some pieces, where floats fit more easily."""
+        """Return a value of q in the widest of some arcs, where rounded weights fit more easily."""
         places = (self._crossing(n) / self.unit for n in order.tolist())
         angles = (math.atan(_quotient(q.numerator, q.denominator)) for q in places)
         ends = np.array([-math.pi / 2, *angles, math.pi / 2])
@@ -172,9 +174,9 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Return the cheapest arc between crossings that round to the same float, or None.
+        """Return the cheapest arc between crossings that round to the same float.
 
-        The search is exact. It is skipped if no such arc can cost less than `below`.
+        The search is exact. The result is None if no such arc costs less than `below`.
         """
         total = int(self.costs.sum())
         falls = int(self.costs[rows][self.a[rows] < 0].sum())
@@ -191,7 +193,7 @@ class Circle:
 
 
 class Directions:
-    """The signed augmented rows of examples as an arrangement.
+    """The arrangement of hyperplanes w·z = 0 of the augmented examples times their labels.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are
@@ -218,7 +220,7 @@ class Directions:
         self.arrangement = Arrangement(rows, worth)
 
     def _signed(self, signs: list[int]) -> Iterator[Vector]:
-        """Yield the rows as integers without a common divisor."""
+        """Yield each row times its label as integers without a common divisor."""
         finest = max(column.places for column in self.columns)
         shifts = [finest - column.places for column in self.columns]
         for row, sign in zip(
@@ -227,7 +229,7 @@ class Directions:
             yield _plain([sign * v << shift for v, shift in zip(row, shifts, strict=True)])
 
     def weights(self, w: Weights) -> Weights:
-        """Return augmented weights for the original data, off the hyperplane of every row."""
+        """Convert weights to augmented ones for the data, moved off the hyperplane of every row."""
         full = [Fraction(0)] * len(self.columns)
         for j, v in zip(self.independent, w, strict=True):
             full[j] = v
@@ -244,7 +246,7 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column minus its median, in a unit near its spread: values · 2^-places units."""
+    """A column minus its median, as integers in units of unit·2^-places, unit near its spread."""
 
     values: list[int]
     places: int
@@ -275,7 +277,7 @@ class _Column:
 
 
 def _merge_parallel(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vector, int], int]:
-    """Merge parallel rows: net cost of the dearer direction on each line, and a total for all w."""
+    """Merge parallel rows; return the net cost of each direction, and the cost that all w pay."""
     each: dict[Vector, int] = {}
     for z, cost in zip(rows, costs, strict=True):
         each[z] = each.get(z, 0) + cost
@@ -291,12 +293,12 @@ def _merge_parallel(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vect
 
 
 def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
-    """Return a·b."""
+    """Return the dot product a·b."""
     return sum(p * q for p, q in zip(a, b, strict=True))
 
 
 def whole(w: Sequence[Fraction]) -> Vector:
-    """Return the direction of fractions as integers without a common divisor."""
+    """Return a positive multiple of a vector of fractions: integers without a common divisor."""
     common = math.lcm(*(v.denominator for v in w))
     return _plain([int(v * common) for v in w])
 
@@ -308,7 +310,7 @@ def _plain(numbers: Sequence[int]) -> Vector:
 
 
 def independent(rows: Sequence[Vector]) -> list[int]:
-    """Return the leftmost columns that are linearly independent."""
+    """Return the leftmost linearly independent columns that span all columns."""
     if not rows:
         return []
     table, _, rank = flint.fmpz_mat(rows).rref()
@@ -316,7 +318,7 @@ def independent(rows: Sequence[Vector]) -> list[int]:
 
 
 def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector] | None:
-    """Return two directions that span the complement of pivots; None if it is larger."""
+    """Return two vectors that span the orthogonal complement of pivots, None if two are too few."""
     entries = [v for z in pivots for v in z]
     spans, count = flint.fmpz_mat(len(pivots), dimension, entries).nullspace()
     if count > 2:
@@ -326,9 +328,9 @@ def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector
 
 
 def in_terms_of(pivots: Sequence[Vector], rows: Sequence[Vector]) -> list[Vector]:
-    """Return the coefficients of rows as combinations of independent pivots.
+    """Return the coefficients of each row as a combination of independent pivots.
 
-    They are multiplied by a positive number that makes them integers.
+    Each row's coefficients are multiplied by a positive number that makes them integers.
     """
     p = len(pivots)
     table, over, _ = flint.fmpz_mat([*pivots, *rows]).transpose().rref()
@@ -337,7 +339,7 @@ def in_terms_of(pivots: Sequence[Vector], rows: Sequence[Vector]) -> list[Vector
 
 
 def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
-    """Return the combination of pivots that has given products with them."""
+    """Return the combination of pivots whose product with each pivot is a given value."""
     P = flint.fmpq_mat(flint.fmpz_mat(pivots))
     wanted = [flint.fmpq(v.numerator, v.denominator) for v in values]
     shares = (P * P.transpose()).solve(flint.fmpq_mat(len(wanted), 1, wanted))
@@ -345,7 +347,7 @@ def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
 
 
 def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
-    """Return weights moved a little aside, so little that no nonzero product changes its sign."""
+    """Move weights so little in direction `aside` that no nonzero product changes its sign."""
     p, q = whole(along), whole(aside)
     least = Fraction(max(1, math.isqrt(dot(p, p))), 1 + math.isqrt(dot(q, q)))
     for z in rows:
@@ -356,13 +358,13 @@ def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
 
 
 def rounded(w: Sequence[Fraction]) -> Floats:
-    """Return fractions as floats of at most 1, each rounded once."""
+    """Divide fractions by the largest size among them, and round each once to a float."""
     largest = max(abs(v) for v in w) or Fraction(1)
     return np.array([float(v / largest) for v in w])
 
 
 def unit_floats(z: Vector) -> Floats:
-    """Return the direction of integers of any size as a unit vector of floats."""
+    """Return the unit vector in the direction of an integer vector, however large, as floats."""
     scale = 1 << max(abs(v).bit_length() for v in z)
     x = np.array([v / scale for v in z])
     result: Floats = x / np.sqrt((x * x).sum())
@@ -370,7 +372,7 @@ def unit_floats(z: Vector) -> Floats:
 
 
 def _quotients(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Return quotients of integers, each rounded once; infinite on overflow."""
+    """Divide integers, rounding each quotient once; quotients that overflow become infinite."""
     try:
         return np.asarray(above / below, dtype=np.float64)
     except OverflowError:

@@ -20,7 +20,7 @@ from rosenblatt.examples import Examples
 Floats = NDArray[np.float64]
 
 POCKET_UPDATES = 400
-POCKET_SHARE = 0.15  # of the time
+POCKET_SHARE = 0.15  # share of the time for the pocket algorithm
 EXTREME = 300  # exponent of two beyond which sample weights are rescaled
 
 
@@ -58,7 +58,7 @@ class Gap:
         self.rng = search.rng or np.random.default_rng()
         self.deadline = Deadline.after(search.seconds)
         self.begun = now()
-        self.history: list[tuple[float, float, float]] = []  # seconds, mistakes, bound
+        self.history: list[tuple[float, float, float]] = []  # seconds, mistakes, lower bound
         self.judge, self.costs = Judge(examples), Costs.of(examples)
         self.w = np.zeros(examples.d + 1)
         self.cost = self.cost_of(self.w)
@@ -82,17 +82,17 @@ class Gap:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the search is hopeful and has time left."""
+        """Whether an improvement is possible, something is left to try, and time is left."""
         return self.hopeful and not self.deadline.over
 
     @property
     def seconds(self) -> float:
-        """Seconds of work so far."""
+        """Seconds since the search began."""
         return now() - self.begun
 
     @property
     def mistakes(self) -> float:
-        """Cost of the best weights, for display."""
+        """Cost of the best weights as a number for display."""
         return self.costs.number(self.cost)
 
     def cost_of(self, w: Floats) -> int:
@@ -100,7 +100,7 @@ class Gap:
         return self.costs.total(self.judge.wrong(w))
 
     def offer(self, w: Floats) -> bool:
-        """Evaluate weights exactly; keep them if they are better, and return whether they are."""
+        """Keep w if it costs less than the best weights so far, exactly; return whether it does."""
         if not np.isfinite(w).all():
             return False
         cost = self.cost_of(w)
@@ -112,19 +112,19 @@ class Gap:
         return better
 
     def replace(self, w: Floats) -> None:
-        """Replace the best weights by others that cost no more."""
+        """Replace the best weights by w if w costs no more."""
         if np.isfinite(w).all() and (cost := self.cost_of(w)) <= self.cost:
             self.w, self.cost = w.copy(), cost
 
     def raise_bound(self, bound: int, proof: Callable[[], Any], exhausted: bool = False) -> None:
-        """Set the lower bound and a function that returns its proof, unless it is lower."""
+        """Set the lower bound and a function that returns its proof, unless a higher one is set."""
         with self.lock:
             if (bound, exhausted) >= (self.bound, self.exhausted):
                 self.bound, self.proof, self.exhausted = bound, proof, exhausted
                 self._record()
 
     def _record(self) -> None:
-        """Add to the history when the gap became narrower."""
+        """Add the time, mistakes and bound to the history if mistakes or bound have changed."""
         state = self.mistakes, self.costs.number_below(self.bound)
         if not self.history or self.history[-1][1:] != state:
             self.history.append((self.seconds, *state))
@@ -149,7 +149,7 @@ def try_starts(gap: Gap) -> None:
                 gap.offer(np.concatenate(([sign], np.zeros(examples.d))))
         budget = Budget(FOREVER, POCKET_UPDATES, POCKET_SHARE * gap.deadline.left)
         if examples.weights is not None:
-            # Updates are as long as the sample weights, which are brought to a usual size.
+            # Updates are multiplied by sample weights: scale extreme ones, lest w overflow.
             exponent = int(np.frexp(examples.weights.max())[1])
             if abs(exponent) >= EXTREME:
                 examples = replace(examples, weights=np.ldexp(examples.weights, -exponent))
@@ -157,4 +157,4 @@ def try_starts(gap: Gap) -> None:
         gap.offer(run.hypothesis.w)
         gap.interrupted = run.reason == "interrupted"
     except WeightsOverflowError:
-        pass  # the other searches do not add rows up
+        pass  # the other searches do not add up rows

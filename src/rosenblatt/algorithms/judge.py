@@ -27,13 +27,13 @@ from rosenblatt.rowformats import SMALLEST
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# Scores of this many pairs of a row and a candidate at a time stay in the cache.
+# Pairs of a row and a candidate that are scored at a time: their scores stay in the cache.
 SCORES_AT_ONCE = 2**17
 CANDIDATES_AT_ONCE = 256
 CANDIDATES_TO_SIFT = 2048
 FIRST_CANDIDATES = 32
-FEW_PAIRS = 2**20  # pairs of a row and a candidate that are not worth a second thread
-FEW_CANDIDATES, FEW_ROWS = 16, 4096  # too few to order the rows for
+FEW_PAIRS = 2**20  # fewer pairs of a row and a candidate are not worth a second thread
+FEW_CANDIDATES, FEW_ROWS = 16, 4096  # with fewer, ordering the rows takes longer than it saves
 # Approximate limits for the weights of a batch and for its multiplications.
 BATCH_ENTRIES = 2**22
 BATCH_WORK = 2**34
@@ -45,9 +45,10 @@ SUM_ERROR_OF_BLOCKS = 1 + 2**-20
 
 @dataclass(eq=False)
 class Judge:
-    """Counts mistakes on blocks; in memory, a row of weight s counts s.
+    """Counter of the mistakes of weights on blocks of rows.
 
-    The count is that of `Hypothesis.mistakes`, for one w and in a batch: scores whose sign
+    In memory, a mistake on a row of weight s counts s. Otherwise the count is that of
+    `Hypothesis.mistakes`, for one w and in a batch: scores whose sign
     rounding could change are decided exactly in both.
 
     Examples
@@ -68,7 +69,7 @@ class Judge:
         self.examples = self.blocks.loaded  # None if the rows are read in passes
 
     def alone(self, w: Floats) -> float:
-        """Return the mistakes of one w, weighted if the examples are."""
+        """Count the mistakes of one w, weighted if the examples are."""
 
         def cost(block: Examples, first: int) -> int | Floats:
             wrong = self._mistakes(w, block)
@@ -92,7 +93,10 @@ class Judge:
         return Hypothesis.of(block.shaped(w), block.x0, self.zero).mistakes(block)
 
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
-        """Return the candidates, in order, that beat `best` and all candidates before them."""
+        """Return the candidates with fewer mistakes than `best` and all candidates before them.
+
+        Each is a pair of its number and its mistakes.
+        """
         found: list[tuple[int, float]] = []
         error = SUM_ERROR_OF_BLOCKS if self.examples is None else sum_error(self.examples)
         for one in self._survivors(W, best * error):
@@ -104,7 +108,7 @@ class Judge:
         return found
 
     def counts(self, W: Floats) -> Floats:
-        """Return the mistakes of every candidate."""
+        """Count the mistakes of every candidate, a row of W."""
         counts = np.empty(len(W))
         step = min(self.batch(W.shape[1]), CANDIDATES_AT_ONCE)
         for begin in range(0, len(W), step):
@@ -114,30 +118,30 @@ class Judge:
         return counts
 
     def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
-        """Return how many candidates of this dimension to judge at once, after `judged`."""
+        """Return how many candidates of this dimension to judge next, after `judged` of them."""
         most = BATCH_ENTRIES // dimension
         if self.examples is None:
             return max(1, min(most, CANDIDATES_AT_ONCE))
         most = min(most, BATCH_WORK // (self.examples.n * self.examples.entries_per_row))
         if self.sieve is not None:
             return max(1, min(most, CANDIDATES_TO_SIFT))
-        # Small batches first: a pocket with few mistakes lets more of the next be dropped.
+        # Begin with small batches: the best of one lets more candidates of the next be dropped.
         return max(1, min(most, CANDIDATES_AT_ONCE, max(FIRST_CANDIDATES, judged)))
 
     @functools.cached_property
     def sieve(self) -> Sieve | None:
-        """Filter that drops most candidates after some rows; None if there are few rows."""
+        """Filter that drops most candidates after some rows; None where it would save no time."""
         if self.blocks.multiclass or self.examples is None or not worth_sifting(self.examples):
             return None
         return Sieve(self.examples, self.threads)
 
     def release(self) -> None:
         """Free the rows that the sieve holds."""
-        with contextlib.suppress(AttributeError):  # there was none yet
+        with contextlib.suppress(AttributeError):  # no sieve was made yet
             del self.sieve
 
     def _count(self, W: Floats, one: Survivor) -> float:
-        """Return the mistakes of a survivor; sums of weights are computed again, exactly."""
+        """Return the exact mistakes of a survivor, counted again if weighted or undecided."""
         exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
@@ -174,7 +178,7 @@ def _survivors_in_memory(
     size = max(1, SCORES_AT_ONCE // len(W))
 
     def look(k: int) -> None:
-        """Judge on one thread's share of the rows, dropping what cannot win.
+        """Judge candidates on one thread's share of the rows, dropping those that cannot win.
 
         The counts of other threads may be outdated, but they are lower bounds.
         """
@@ -206,7 +210,7 @@ def _survivors_in_memory(
 
 @dataclass(frozen=True, eq=False)
 class CandidateWeights:
-    """Weights that are judged together, each with a bound on the rounding error of scores."""
+    """Candidates that are judged together, each with a rounding error bound of its scores."""
 
     W: Floats
     w0: Floats
@@ -219,22 +223,21 @@ class CandidateWeights:
             return cls(W, W[:, 0] * examples.x0, score_error(examples, W))
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        """Return the remaining candidates."""
         return CandidateWeights(self.W[left], self.w0[left], self.tolerance[left])
 
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add the mistakes of each candidate on a few rows."""
+        """Add each candidate's mistakes on a few rows, and its number of uncertain scores."""
         S = _product(examples.X, rows, self.W)
         run_judge(S, self.w0, examples.y[rows], sizes, self.tolerance, wrong, undecided)
 
 
 @dataclass(frozen=True, eq=False)
 class JointCandidates(CandidateWeights):
-    """Candidates for K labels: W holds the different weights of all labels, each once.
+    """Candidates for K labels, whose weight vectors per label are stored without repetition.
 
-    An update changes the weights of two labels, so most are those of the previous candidate.
+    An update changes the vectors of two labels, so most are those of the previous candidate.
     """
 
     which: Rows  # row of W for each candidate and label
@@ -252,7 +255,7 @@ class JointCandidates(CandidateWeights):
             return cls(V, V[:, 0] * examples.x0, 2 * score_error(examples, W), which)
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        """Return the remaining candidates with the weights they need."""
+        """Return the remaining candidates with only the weight vectors that they use."""
         used, which = np.unique(self.which[left], return_inverse=True)
         which = which.reshape(-1, self.which.shape[1])
         return JointCandidates(self.W[used], self.w0[used], self.tolerance[left], which)
@@ -260,13 +263,13 @@ class JointCandidates(CandidateWeights):
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add the mistakes of each candidate on a few rows."""
+        """Add each candidate's mistakes on a few rows, and its number of uncertain scores."""
         S, y = _product(examples.X, rows, self.W), examples.y[rows]
         run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
 
 
 def _product(X: Any, rows: Any, W: Floats) -> Floats:
-    """Compute the scores of a few rows by many w in float64, without x0."""
+    """Compute the scores that many w give a few rows in float64, without the term of x0."""
     if not isinstance(X, np.ndarray):
         return np.ascontiguousarray(X[rows].astype(np.float64, copy=False) @ W[:, 1:].T)
     some = X[rows] if isinstance(rows, slice) else X.take(rows, axis=0)
@@ -275,7 +278,7 @@ def _product(X: Any, rows: Any, W: Floats) -> Floats:
 
 
 def _hardest_first(examples: Examples, w: Floats) -> Rows:
-    """Order the rows roughly by how likely a vector like w is to misclassify them.
+    """Sort the rows roughly by their signed score, so that likely mistakes come first.
 
     Candidates that cannot win are then dropped early. Coarse ranks make sorting fast.
     """
@@ -289,7 +292,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
 
 def judge(S, w0, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w on a few rows, and count scores that rounding may decide.
+    """Add up the mistakes of many w on a few rows, and count scores of uncertain sign.
 
     S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
     its sign is undecided.

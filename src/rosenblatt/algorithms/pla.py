@@ -34,7 +34,7 @@ Order = range | Ints
 # that Ctrl-C works and progress can be shown; a few rows are visited many times in one call.
 WORK_PER_CALL = 2**26
 VISITS_PER_CALL = 2**20
-FIRST_EPOCHS = 16  # in the first call
+FIRST_EPOCHS = 16  # maximum number of epochs in the first call
 CHANCES = 2**11  # minimum number of random numbers drawn at a time
 NO_ENDS = np.empty(0, dtype=np.int64)
 
@@ -56,7 +56,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Budget:
-    """Maximum number of epochs begun, of updates, and of seconds.
+    """Limits on the epochs begun, on the updates, and on the seconds of a run.
 
     Small jobs always finish, whatever the time limit.
     """
@@ -68,13 +68,13 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """The mean of the weights over a number of visits, taken after each visit."""
+    """The mean of the vectors w after each of some visits, and the number of visits."""
 
     hypothesis: Hypothesis
     visits: int
 
     def after(self, before: Mean | None) -> Mean:
-        """Return the mean over these visits and earlier ones."""
+        """Combine this mean with the mean over earlier visits."""
         if before is None or before.visits == 0:
             return self
         visits = before.visits + self.visits
@@ -94,9 +94,9 @@ class Run:
     updates: int
     epochs: int  # epochs begun
     rows: int
-    mistakes: int | None  # left; None if Ctrl-C ended the run before they were counted
+    mistakes: int | None  # mistakes left; None if Ctrl-C came before they were counted
     reason: Reason
-    mean: Mean | None = field(default=None, kw_only=True)  # if the rule averages
+    mean: Mean | None = field(default=None, kw_only=True)  # None unless the rule averages
 
     @property
     def separated(self) -> bool:
@@ -105,7 +105,7 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """Every update of a run in memory."""
+        """The trace of every update; only runs over rows in memory have one."""
         if self.record is None:
             raise ValueError(
                 "the updates of a run over a file are not recorded; give a watch function."
@@ -114,11 +114,11 @@ class Run:
 
 
 class WeightsOverflowError(RowError):
-    """The weights overflowed float64 or became NaN."""
+    """Error raised when the weights overflow float64 or become NaN."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run; `run` is the result so far."""
+    """Ctrl-C pressed during a run; the attribute `run` is the result so far."""
 
     def __init__(self, run: Run) -> None:
         left = "" if run.mistakes is None else f"; {plural(run.mistakes, 'mistake')} left"
@@ -127,14 +127,14 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Progress(NamedTuple):
-    """The progress of a run; w is augmented and in the unit of the examples."""
+    """The progress of a run, with the augmented w in the unit of the examples."""
 
     w: Floats
     calls: int = 0
     updates: int = 0
     complete_epochs: int = 0
     within_epoch: bool = False
-    updated: Ints = NO_ENDS  # rows of the last call
+    updated: Ints = NO_ENDS  # rows that the last call updated w on
     visits: int = 0  # counted only if the rule averages
 
     @property
@@ -147,14 +147,14 @@ class Call(NamedTuple):
     """The result of one kernel call."""
 
     w: Floats
-    updated: Ints  # rows
+    updated: Ints  # the row of each update
     ends: Ints  # number of updates by the end of each epoch
     within_epoch: bool
-    # Visits of this call before each update, and in all; empty unless the rule averages.
+    # Visits of this call before each update, then all its visits; empty unless the rule averages.
     visits: Ints = NO_ENDS
 
     def cut(self, t: int) -> Call:
-        """Return the first t updates; their w is not computed yet."""
+        """Return the call cut off after t updates, but with the w of all its updates."""
         visits = self.visits[: t + 1]
         if t and len(visits):
             visits = np.append(visits[:t], visits[t - 1] + 1)
@@ -210,7 +210,7 @@ def pla(
 
 
 def retry_scaled(blocks: Blocks, work: Callable[[Any], T]) -> T:
-    """Train on unchecked examples; check and scale them only if the weights overflow.
+    """Train on unchecked examples, and again on scaled ones if the weights overflow.
 
     This saves a pass over the data. An epoch finds NaN and infinity by itself: a NaN score is a
     mistake, and then w becomes NaN too. The exact check at the end finds the rest.
@@ -227,7 +227,7 @@ def retry_scaled(blocks: Blocks, work: Callable[[Any], T]) -> T:
 
 
 def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = None) -> Run:
-    """Pass over a block of a stream once, in order, updating w on each mistake.
+    """Visit the rows of a block once, in order, and update w on each mistake.
 
     The `mistakes` of the run are those it made on the way, each counted before its update.
 
@@ -247,17 +247,17 @@ def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = N
 
 
 def fixed_cycle(walk: Walk) -> None:
-    """Visit in file order, or in one random order drawn once, epoch after epoch."""
+    """Visit all rows in the same order each epoch: file order, or a random order drawn once."""
     order = walk.permutation() if walk.rule.order == "random-cycle" else None
     while walk.goes_on:
-        # As many epochs in a call as there were before it: a short run needs little memory.
+        # Run as many epochs in a call as were run before it: a short run then needs little memory.
         most = max(FIRST_EPOCHS, walk.so_far.complete_epochs)
         if walk.run_epochs(order, min(most, walk.epochs_left)):
             walk.confirm()
 
 
 def shuffled_cycles(walk: Walk) -> None:
-    """Visit in a new random order each epoch."""
+    """Visit all rows in a new random order each epoch."""
     while walk.goes_on:
         if walk.run_epochs(walk.permutation()):
             walk.confirm()
@@ -282,7 +282,8 @@ def random_mistakes(walk: Walk) -> None:
             walk.rows, order, chance[:most], walk.rule.zero, w, begun, trace, when, ends
         )
         when[t] = c * len(order) + visits - begun[1]
-        # Unused random numbers come next: a seed gives one run, whatever the size of calls.
+        # The next call uses the random numbers left: the run depends on the seed only, not on the
+        # size of calls.
         chance = chance[when[t] :]
         walk.record(Call(w, trace[:t], ends[:c], visits > 0, when[: t + 1]))
         if i == len(order):
@@ -309,7 +310,7 @@ def first_mistakes(walk: Walk) -> None:
 
 
 def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
-    """Return the visits before each update, and in all, of epochs that ended at `ends`."""
+    """Return the number of visits before each update of some epochs, then that of all visits."""
     visits = np.empty(len(updated) + 1, dtype=np.int64)
     begun = np.arange(len(ends)) * len(order)
     np.add(_places(order, updated), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1])
@@ -318,7 +319,7 @@ def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
 
 
 def _places(order: Order, rows: Ints) -> Ints:
-    """Return the positions of rows in an order of visits."""
+    """Return the position of each of these rows in an order of visits."""
     if isinstance(order, range):
         return rows - order.start if order.start else rows
     places = np.empty(int(order.max(initial=0)) + 1, dtype=order.dtype)
@@ -358,7 +359,7 @@ class Walk:
             )
         self.updated: list[Ints] = [np.empty(0, dtype=first.row_type)]
         self.ends: list[Ints] = [NO_ENDS]
-        self.visits: list[Ints] = [NO_ENDS]  # before each update, if the rule averages
+        self.visits: list[Ints] = [NO_ENDS]  # visits before each update, if the rule averages
         self.so_far = Progress(self.start / self.unit)
         if not self.in_memory:  # keep no block in memory
             first = replace(first, X=first.X[:0].copy(), y=first.y[:0], weights=None)
@@ -372,7 +373,7 @@ class Walk:
         return self.rule.rng or np.random.default_rng()
 
     def permutation(self) -> Ints:
-        """Return the rows in a random order, each once."""
+        """Draw a random order of all rows that count."""
         return self.rng.permutation(self.examples.kept)
 
     @property
@@ -388,7 +389,7 @@ class Walk:
 
     @property
     def goes_on(self) -> bool:
-        """Whether mistakes may be left, and budget for an update."""
+        """Whether mistakes may be left and the budget allows another update."""
         left = not self.confirmed and self.epochs_left > 0 and self.updates_left > 0
         return left and (self.work < clock.CHEAP or not self.deadline.over)
 
@@ -398,19 +399,19 @@ class Walk:
         return self.so_far.epochs * self.blocks.n * self.entries
 
     def run_epochs(self, order: Order | None = None, most: int = 1) -> bool:
-        """Visit every row once, or few rows up to `most` times; return whether all were correct."""
+        """Run an epoch, or up to `most` of few rows; return whether the last had no mistake."""
         updates, whole = self.so_far.updates, self.so_far.complete_epochs
         self.clean = False
         for through in self.blocks.each(functools.partial(self._visit, order, most)):
             if not through:
                 return False
-        if self.so_far.complete_epochs == whole:  # it took many calls
+        if self.so_far.complete_epochs == whole:  # an epoch of many calls is counted here
             self.clean = self.so_far.updates == updates
             self._count(Call(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), False))
         return self.clean
 
     def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
-        """Visit the rows of a block in parts; return False if the budget ended before."""
+        """Visit the rows of a block in parts; return False if the budget ended."""
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
         if not self.in_memory and block.unit != 1.0:
             raise ValueError(
@@ -422,7 +423,7 @@ class Walk:
         order = block.in_order if order is None else order
         visits = max(1, WORK_PER_CALL // block.entries_per_row)
         whole = self.in_memory and 0 < len(order) <= visits  # one call visits all rows
-        # With few updates left, most of what comes after them would be discarded.
+        # With few updates left in the budget, most of a longer call would be discarded.
         wanted = min(VISITS_PER_CALL, 8 * self.updates_left)
         epochs = max(1, min(most, wanted // len(order))) if whole else 1
         for k in range(0, len(order), visits):
@@ -443,14 +444,14 @@ class Walk:
         return self.updates_left > 0
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return a copy of w, an array for the updates of a call, and its number of visits."""
+        """Return a copy of w, an array for updates, and the number of visits, all for one call."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
         return self.so_far.w.copy(), trace, visits
 
     def record(self, call: Call, block: Examples | None = None, first: int = 0) -> None:
-        """Record the result of a call on a block.
+        """Add the updates of a call on a block to the run.
 
         Updates beyond the budget are dropped, and w is replayed without them.
         """
@@ -499,11 +500,14 @@ class Walk:
             self.watch(self.so_far)
 
     def accepted(self, updated: Ints, block: Examples) -> int:
-        """Return the number of updates within the budget."""
+        """Return how many of these updates the budget allows."""
         return min(len(updated), self.updates_left)
 
     def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
-        """Count the mistakes left, exactly; return also the first block with some and its rows."""
+        """Count the mistakes left exactly; return their number and the first block that has some.
+
+        The block comes with the number of its first row and the rows that w misclassifies.
+        """
         hypothesis, count, some = self.hypothesis(), 0, None
         for block, first, wrong in self.blocks.each(
             lambda block, first: (block, first, hypothesis.mistakes(block))
@@ -514,7 +518,7 @@ class Walk:
         return count, some
 
     def confirm(self, ends_epoch: bool = False) -> None:
-        """Check all examples exactly: end the run, or update w by a mistake it missed."""
+        """Check all examples exactly: end the run, or update w on a mistake that rounding hid."""
         count, some = self.look()
         if some is None:
             self.confirmed = True
@@ -529,7 +533,7 @@ class Walk:
             self.record(Call(w, trace, ends, not ends_epoch, np.arange(2)), block, first)
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
-        """Return the result, after a last count of mistakes.
+        """Return the result of the run, after a last count of mistakes.
 
         After Ctrl-C there is no further pass over a file.
         """
@@ -557,14 +561,14 @@ class Walk:
             made = np.concatenate(self.updated[: so_far.calls + 1])
             missed = np.concatenate(self.visits[: so_far.calls + 1])
             if made.max(initial=0) <= max(self.examples.numbers.size, len(made)):
-                missed = np.bincount(made, missed)  # rows of many updates are added once
+                missed = np.bincount(made, missed)  # add a row of many updates only once
                 made = np.flatnonzero(missed).astype(made.dtype)
                 missed = missed[made]
             run_lag(self.rows, made, missed / so_far.visits, late)
         return Mean(self.hypothesis(self._in_data_units(so_far.w - late)), so_far.visits)
 
     def reason(self, mistakes: float | None) -> Reason:
-        """Return why a run with these mistakes left has stopped."""
+        """Return why the run has stopped, given the number of mistakes left."""
         if mistakes == 0:
             return "no mistakes"
         if self.epochs_left <= 0:
@@ -572,7 +576,7 @@ class Walk:
         return "max_updates" if self.updates_left <= 0 else "time_limit"
 
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
-        """Return the current weights, or given ones in the unit of the data, as a hypothesis."""
+        """Return the hypothesis of the current weights, or of given ones in the data's unit."""
         w = self._in_data_units(self.so_far.w) if w is None else w
         return Hypothesis.of(self.examples.shaped(w), self.examples.x0, self.rule.zero)
 
@@ -591,9 +595,9 @@ WALKS: dict[str, Callable[[Walk], None]] = {
     "random": random_mistakes,
 }
 ORDERS = tuple(WALKS)
-FIXED = ("cycle", "first")  # not random
+FIXED = ("cycle", "first")  # orders without randomness
 CYCLES = (
     "cycle",
     "random-cycle",
     "shuffle",
-)  # every row is visited once before any is visited twice
+)  # orders that visit every row once before any row is visited twice

@@ -1,4 +1,4 @@
-"""The pocket algorithm: PLA on any examples, keeping the best weights it passes."""
+"""The pocket algorithm: PLA on any examples that keeps the weights with the fewest mistakes."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from rosenblatt.hypothesis import UNIT_ROUNDOFF, Hypothesis
 from rosenblatt.trace import run_keep
 
 FOREVER = 2**62
-LONG_RUN = 64  # epochs without a mistake, which is not by chance
-SMALL = 2**12  # entries of X up to which a loop is faster than matrix products
+LONG_RUN = 64  # so many epochs without a mistake are not due to chance
+SMALL = 2**12  # entries of X up to which a loop counts mistakes faster than matrix products
 
 
 @dataclass(frozen=True, eq=False)
 class Pocket:
-    """The best weights so far, and (t, mistakes) each time they were replaced."""
+    """The best weights so far, and the history: (t, mistakes) of each best w(t) in turn."""
 
     w: Floats
     history: tuple[tuple[int, float], ...]
 
     @property
     def mistakes(self) -> float:
-        """Mistakes of the pocket on all examples, weighted if the examples are."""
+        """Mistakes of the pocket weights on all examples, weighted if the examples are."""
         return self.history[-1][1] if self.history else math.inf
 
 
 @dataclass(frozen=True, eq=False)
 class PocketRun(Run):
-    """A run of the pocket algorithm: `hypothesis` is the pocket, `last` is w(T)."""
+    """The result of the pocket algorithm: `hypothesis` has the pocket weights, `last` has w(T)."""
 
     last: Hypothesis
     pocket: Pocket
@@ -76,7 +76,7 @@ def pocket(
     start: Floats | None = None,
     plan: PocketPlan = PocketPlan(),
 ) -> PocketRun:
-    """Update w on mistakes until the budget ends; return the best weights on the way.
+    """Update w on mistakes until the budget ends; return the w(t) with the fewest mistakes.
 
     Every w(t) is evaluated on all examples and replaces the pocket if it makes strictly fewer
     mistakes. Updates do not depend on the pocket, so many weights are evaluated together. On
@@ -127,7 +127,7 @@ def pocket(
         except KeyboardInterrupt:
             for walk in walks:
                 walk.stop = "interrupted"
-    # The first restart with the fewest mistakes, whatever the timing of threads.
+    # Of equally good restarts choose the first, so that the timing of threads does not matter.
     best = min(walks, key=lambda walk: walk.pocket.mistakes)
     return best.pocket_run()
 
@@ -148,9 +148,9 @@ def _one(walk: PocketWalk) -> PocketRun:
 
 
 class PocketWalk(Walk):
-    """A run that evaluates the weights it passes and keeps the best of them.
+    """A run in progress that evaluates every w(t) and keeps the best.
 
-    In memory they are evaluated after each call. Over a file this takes a pass, so weights are
+    In memory, weights are evaluated after each call. Over a file this takes a pass, so weights are
     collected until there are enough.
     """
 
@@ -177,7 +177,7 @@ class PocketWalk(Walk):
         self.stop: Reason | None = None
         self.pocket = Pocket(self.start, ())
         self.kept = [self.start[None]]  # weights not evaluated yet
-        self.t = 0  # t of the first of them
+        self.t = 0  # the t of the first weights not evaluated yet
         self.small = False
         self.judge = Judge(blocks, rule.zero, plan.threads if self.in_memory else engine.cores())
         if self.in_memory:
@@ -194,12 +194,12 @@ class PocketWalk(Walk):
 
     @property
     def goes_on(self) -> bool:
-        """Whether mistakes may be left, budget for an update, and no request to stop."""
+        """Whether mistakes may be left, the budget allows an update, and no stop is requested."""
         return super().goes_on and self.stop is None
 
     @property
     def work(self) -> int:
-        """Estimated number of multiplications so far, with the evaluation of every w."""
+        """Estimated number of multiplications so far, including the evaluation of every w."""
         return super().work + self.so_far.updates * self.blocks.n * self.entries
 
     @property
@@ -208,12 +208,12 @@ class PocketWalk(Walk):
         return self.judge.batch(len(self.start), self.t - 1) - sum(map(len, self.kept))
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return arrays for as many updates as are evaluated together."""
+        """Return a copy of w, an array for updates, and the number of visits, all for one call."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().workspace(most)
 
     def accepted(self, updated: Ints, block: Examples) -> int:
-        """Return the number of updates within the budget; if no ratchet, evaluate w after each."""
+        """Return how many updates to keep; without the ratchet, evaluate w after each of them."""
         updated = updated[: self.updates_left]
         if self.plan.ratchet or len(updated) == 0:
             return len(updated)
@@ -231,7 +231,7 @@ class PocketWalk(Walk):
         return self.t + sum(map(len, self.kept)) - 1 - self.so_far.updates
 
     def _evaluate_each(self, updated: Ints, w: Floats) -> None:
-        """Evaluate one w after another, as the lecture does, and keep it if it is better."""
+        """Evaluate w after each update in turn, as the lecture does, and keep the best."""
         while len(updated) and not self.confirmed:
             t = engine.pocket(self.rows, updated, w, self.pocket.mistakes, self.tolerance)
             if t:
@@ -242,7 +242,7 @@ class PocketWalk(Walk):
             self.t, updated = self.t + went, updated[went:]
 
     def _collect(self, rows: Any, updated: Ints, w: Floats) -> None:
-        """Collect the weights after these updates until there are enough to evaluate together."""
+        """Collect w after each of these updates until there are enough to evaluate together."""
         W = np.empty((len(updated), len(w)))
         run_keep(rows, updated, w, W)
         with np.errstate(over="ignore"):  # overflowed weights misclassify every row
@@ -251,7 +251,7 @@ class PocketWalk(Walk):
             self.flush()
 
     def consider(self, w: Floats, t: int) -> bool:
-        """Evaluate w(t); return whether it replaced the pocket."""
+        """Count the mistakes of w(t); return whether w(t) became the new pocket."""
         mistakes = self.judge.alone(w)
         better = mistakes < self.pocket.mistakes
         if better:
@@ -275,7 +275,6 @@ class PocketWalk(Walk):
         self.kept, self.t = [], self.t + last
 
     def pocket_run(self) -> PocketRun:
-        """Return the result of the run."""
         best, mistakes = self.hypothesis(self.pocket.w), self.pocket.mistakes
         if self.in_memory and self.examples.weights is not None:
             mistakes = len(best.mistakes(self.examples))
@@ -286,10 +285,10 @@ class PocketWalk(Walk):
 
 
 def _ratchet(walk: PocketWalk) -> None:
-    """Evaluate w only when its run of correct rows is longer than the pocket's (Gallant)."""
+    """Run with Gallant's ratchet: evaluate w only after a longer run of correct rows."""
     rows = _next_order(walk)
     k = run = longest = 0
-    judged = False  # once is enough before its next update
+    judged = False  # whether this w was evaluated; once is enough until its next update
     while walk.goes_on:
         w, trace, visits = walk.workspace(1 if walk.rule.order == "first" else walk.updates_left)
         part, zero = rows[k : k + visits], walk.rule.zero
@@ -313,7 +312,7 @@ def _ratchet(walk: PocketWalk) -> None:
 
 
 def _next_order(walk: PocketWalk) -> Ints:
-    """Return the order of the next epoch; "random" draws with replacement, as Gallant does."""
+    """Return the rows to visit in the next epoch; "random" draws with replacement, as Gallant."""
     rows = walk.examples.kept
     if walk.rule.order == "random":
         return rows[walk.rng.integers(len(rows), size=len(rows))]

@@ -1,4 +1,4 @@
-"""The sieve: drop candidates that cannot win after some of the rows.
+"""The sieve: drop candidates as soon as some of the rows show that they cannot win.
 
 A w cannot enter the pocket once it certainly makes as many mistakes as the pocket, so most
 candidates need not be judged on every row. Three ideas make this fast:
@@ -45,10 +45,10 @@ Pairs = NDArray[np.int32]
 Rows = NDArray[np.unsignedinteger[Any]]
 Places = NDArray[np.intp]
 
-BATCH = 128  # candidates: few enough that threads finish together
-MANY_ROWS = 2**14  # fewer are judged faster by matrix products
-MOST_FEATURES = 2**11  # with more, rounding leaves too many rows undecided
-SAMPLE = 512  # rows
+BATCH = 128  # candidates in a batch: few enough that threads finish together
+MANY_ROWS = 2**14  # with fewer rows, matrix products are faster
+MOST_FEATURES = 2**11  # with more features, rounding leaves too many rows undecided
+SAMPLE = 512  # rows in the sample that leaders are chosen on
 NEARLY = 1.02
 LASTS = 2048  # candidates after which the rows are ordered again
 
@@ -56,17 +56,17 @@ TILE = 64  # rows multiplied at once: with two candidates, they fill 32 register
 WIDTH = 16  # rows in one instruction of the widest kind
 SCALE = 46_000.0  # the product of two vectors of this length just fits into 32 bits
 MOST = np.int32(32_767)  # the largest 16-bit integer
-AHEAD = 8  # rows to prefetch
+AHEAD = 8  # rows between the one in use and the one to prefetch
 LINE = 8  # doubles in a cache line
-TILES = 8  # between two comparisons with the limits
-SPAN = 64  # tiles whose undecided rows are recomputed together
-RANKS = 12  # few, so that the write positions, one for each rank, stay in the cache
+TILES = 8  # tiles between two comparisons with the limits
+SPAN = 64  # tiles whose undecided rows are scored again together
+RANKS = 12  # groups to sort rows into; few, so that their write positions stay in the cache
 RANK_SAMPLE = 1024
 PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor underflow
 
 
 class Survivor(NamedTuple):
-    """A candidate that may win: its index, its certain mistakes, whether these are all."""
+    """A candidate that may win: its index, its certain mistakes, and whether they are complete."""
 
     b: int
     wrong: float
@@ -74,7 +74,7 @@ class Survivor(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Rows in tiles of 64, with their numbers, and their costs if these are not 1."""
+    """Rows packed in tiles of 64, with their row numbers, and their costs unless each costs 1."""
 
     tiles: np.ndarray
     costs: np.ndarray
@@ -82,7 +82,7 @@ class Packed(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates during the sifting, with their limits and mistakes so far."""
+    """Weight vectors that are compared, each with its limit and its mistakes so far."""
 
     W: np.ndarray
     units: np.ndarray  # their directions as integers
@@ -93,7 +93,7 @@ class Candidates(NamedTuple):
     sum_error: float  # factor by which rounding may change a sum of weights
 
     def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
-        """Return some of the candidates before their first row."""
+        """Return a subset of the candidates, with given limits and no mistakes counted yet."""
         own = self.W[which], self.units[which], self.tolerance[which]
         return Candidates(
             *own, self.error, limits, np.zeros(len(which), dtype=kind), self.sum_error
@@ -101,7 +101,7 @@ class Candidates(NamedTuple):
 
 
 class Sieve:
-    """Drops candidates that make no fewer mistakes than one before them.
+    """A filter that drops candidates with no fewer mistakes than a candidate before them.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Sieve:
             return []
         batch = self.batch(W, np.full(len(W), best, dtype=np.float64))
         if self.seen >= LASTS:
-            self.packed, self.seen = None, 0  # free the old one before a new one is made
+            self.packed, self.seen = None, 0  # free the old arrays before new ones are made
         if self.packed is None:
             self.packed = self.pack(batch)
         self.seen += len(W)
@@ -137,10 +137,10 @@ class Sieve:
         return sorted(found + self._count(rows, batch, others, sifted=True))
 
     def batch(self, W: Floats, limits: Floats) -> Candidates:
-        """Return candidates as the loops take them."""
+        """Prepare weight vectors for the compiled loops, each with a limit on its mistakes."""
         units = _units(W)
         off = np.sqrt(2 * units.shape[1]) / 2
-        # A thousandth more, because directions are computed in float64.
+        # The factor 1.001 covers rounding of the directions, computed in float64.
         error = np.int32(1.001 * (2 * SCALE * off + off * off) + 1)
         tolerance = score_error(self.examples, W)
         return Candidates(
@@ -165,7 +165,7 @@ class Sieve:
         return sample, self._packed((rows, order, places), stretch)
 
     def _packed(self, which: tuple[Rows, Rows, Rows], stretch: Floats) -> Packed:
-        """Pack rows, given in file order, in the order of the tiles, and by their positions."""
+        """Pack rows, given in file order, in tile order, and by their positions, into tiles."""
         rows, order, places = which
         shape = (-(-len(rows) // TILE), self.examples.d // 2 + 1, TILE)
         size = int(np.prod(shape))
@@ -183,7 +183,7 @@ class Sieve:
         return Packed(tiles, costs, order)
 
     def _leaders(self, sample: Packed, batch: Candidates) -> Places:
-        """Return the candidates that are (nearly) better than all before them on a sample."""
+        """Return the candidates with (nearly) fewer mistakes on a sample than all before them."""
         wrong = np.empty(len(batch.W))
 
         def look(which: Places) -> None:
@@ -198,7 +198,7 @@ class Sieve:
     def _count(
         self, rows: Packed, batch: Candidates, which: Places, sifted: bool
     ) -> list[Survivor]:
-        """Return the candidates that stay below their limits on all rows."""
+        """Return those of some candidates whose mistakes on all rows stay below their limits."""
         found: list[Survivor] = []
 
         def count(part: Places) -> None:
@@ -218,7 +218,7 @@ class Sieve:
         return found
 
     def _in_batches(self, work: Callable[[Places], None], which: Places, rows: int) -> None:
-        """Do work on candidates in batches; a thread that is done takes the next batch."""
+        """Process candidates in batches, each by the next thread that is free."""
         count = max(min(self.threads, len(which)), -(-len(which) // BATCH))
         batches = iter(np.array_split(which, count) if count else [])
 
@@ -230,7 +230,7 @@ class Sieve:
 
 
 def worth_sifting(examples: Examples) -> bool:
-    """Return whether there are many dense rows, not too wide, of ordinary length."""
+    """Return whether a sieve saves time: many dense rows, not too wide, of ordinary length."""
     if examples.is_sparse or examples.n < MANY_ROWS or not 0 < examples.d <= MOST_FEATURES:
         return False
     typical = examples.squares / examples.n + examples.x0 * examples.x0
@@ -238,12 +238,12 @@ def worth_sifting(examples: Examples) -> bool:
 
 
 def sum_error(examples: Examples) -> float:
-    """Return the factor by which rounding may change a sum of weights; counts are exact."""
+    """Return the factor by which rounding may change a sum of weights, 1 for exact counts."""
     return 1.0 if examples.weights is None else 1 + 4 * examples.n * UNIT_ROUNDOFF
 
 
 def score_error(examples: Examples, W: Floats) -> Floats:
-    """Return a bound on the rounding errors of scores by each w, in any order of summation."""
+    """Bound the rounding error of the scores of each w, whatever the order of summation."""
     share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
     largest = np.abs(W).max(axis=1, initial=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -254,7 +254,7 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Return each candidate as an integer direction; zeros if its length is extreme."""
+    """Round the direction of each w to 16-bit integers, in pairs; zeros if w has extreme length."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
@@ -269,7 +269,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute stretch[n] = y·SCALE/‖x‖ and the cosine of row n with w; 0 if ‖x‖ is extreme."""
+    """Compute stretch[n] = y·SCALE/‖x‖ and the cosine of w with y·x, or 0 if ‖x‖ is extreme."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -278,7 +278,7 @@ def survey(D, w, rows, stretch, cosines):
 
 
 def hardest_first(cosines, order, places):
-    """Sort the rows roughly by cosine, by counting those of each rank."""
+    """Sort the rows roughly by cosine with a counting sort of coarse ranks."""
     step, reach = 1 + len(cosines) // RANK_SAMPLE, 1e-30
     for n in range(0, len(cosines), step):
         reach += abs(cosines[n])
@@ -298,7 +298,7 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """Round row n times a to integers, clipped to 16 bits; return the largest before clipping."""
+    """Round a·x of row n to integers clipped to 16 bits; return the largest before clipping."""
     v = np.int32(np.rint(a * D.x0))
     numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):
@@ -309,7 +309,7 @@ def rounded(D, n, a, numbers):
 
 
 def pack(D, stretch, rows, places, tiles):
-    """Write some rows as integers to their positions in the tiles."""
+    """Round some rows to integers and write them to their positions in the tiles."""
     numbers = np.zeros(2 * tiles.shape[1], dtype=np.int16)
     pairs = numbers.view(np.int32)
     for n in rows:
@@ -322,7 +322,7 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return bits for 64 rows: certain mistakes and undecided rows of v, then those of u."""
+    """Return four masks of the rows of a tile: mistakes and undecided rows of v, then of u."""
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
@@ -350,19 +350,19 @@ def weigh(bits, s):
 
 
 def cost(bits, s):
-    """Return the cost of the rows whose bits are set: their weights, or 1 each."""
+    """Return the total cost of the rows whose bits are set: their weights, or 1 each."""
     return ones(bits) if s.dtype == np.int64 else weigh(bits, s)
 
 
 def tile_of(packed, j):
-    """Return the j-th 64 rows, their costs, and a bit for each row that exists."""
+    """Return the j-th tile, the costs of its rows, and a mask of the rows that exist."""
     count = min(TILE, len(packed.rows) - j * TILE)
     there = -1 if count == TILE else (1 << count) - 1
     return packed.tiles[j], packed.costs[j * TILE : (j + 1) * TILE], there
 
 
 def sift(packed, batch):
-    """Drop candidates once they reach their limits; return those that passed all rows."""
+    """Drop candidates once they reach their limits; return those left after all rows."""
     W, limits, wrong = batch.units.copy(), batch.limits.copy(), batch.wrong.copy()
     left = np.arange(len(W))
     for j in range(len(packed.tiles)):
@@ -388,7 +388,7 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Return the weight of certain mistakes and the number of undecided rows of v and of u.
+    """Return the cost of certain mistakes and the number of undecided rows, each for v and u.
 
     The positions of undecided rows are written to places[0] and places[1].
     """
@@ -405,7 +405,7 @@ def judge_pair(packed, start, v, u, error, places):
 
 
 def put(bits, start, places, count):
-    """Append the positions of the bits that are set to a list."""
+    """Append the position of each bit that is set to `places`; return the new count."""
     while bits != 0:
         places[count] = start + ones((bits & -bits) - 1)
         bits &= bits - 1
@@ -418,7 +418,7 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the weight of mistakes on rows at some positions, and whether all are certain."""
+    """Return the cost of certain mistakes on some rows, and whether no score is too close to 0."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
@@ -432,9 +432,9 @@ def recount_rows(D, packed, places, w, tolerance):
 
 
 def recount(D, packed, batch, sure, sifted):
-    """Count the mistakes of candidates, undecided rows included, below their limits.
+    """Count the mistakes of each candidate, up to its limit, with undecided rows scored again.
 
-    For sifted candidates the certain mistakes are counted already. The total of one candidate is
+    If `sifted`, certain mistakes are counted already. The total of one candidate is
     a limit for those after it.
     """
     left, wrong, limits, best = np.flatnonzero(sure), batch.wrong, batch.limits, np.inf
@@ -464,7 +464,7 @@ def recount(D, packed, batch, sure, sifted):
 
 @functools.cache
 def sixteen_bits() -> Any:
-    """Return `sides` as LLVM code, which Numba cannot express, for the processor at hand."""
+    """Return `sides` as LLVM code for this processor, which Numba cannot express."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -496,9 +496,10 @@ def sixteen_bits() -> Any:
 
 
 def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[list[Any]]:
-    """Emit the products of 64 rows, in parts, with v and with u; rows are columns of pairs.
+    """Emit code for the products of 64 rows, in parts, with v and with u.
 
-    As many at once as registers hold: 32 registers hold all rows and both vectors, so that each
+    Rows are stored as columns of pairs. As many products at once are made as registers hold: 32
+    registers hold all rows and both vectors, so that each
     row is read once; with 16, half of the rows and one vector are done at a time.
     """
     arrays = [target.make_array(signature.args[i])(target, builder, arguments[i]) for i in range(3)]
@@ -514,7 +515,7 @@ def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[lis
 
 
 def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
-    """Emit the products of some parts of the rows with each vector.
+    """Emit code for the products of some parts of the rows with each vector.
 
     LLVM recognizes this pattern as one instruction, made for audio: multiply 16-bit numbers and
     add the products in pairs.
@@ -548,7 +549,7 @@ def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
 
 
 def _spread(builder: Any, number: Any) -> Any:
-    """Emit a vector with the same number in every place."""
+    """Emit code for a vector with the same number in every place."""
     from llvmlite import ir
 
     kind = ir.VectorType(number.type, WIDTH)
@@ -559,7 +560,7 @@ def _spread(builder: Any, number: Any) -> Any:
 
 @functools.cache
 def bind() -> None:
-    """Register the helpers of this file with Numba."""
+    """Register the functions that kernels of this file call with Numba."""
     at_once = sixteen_bits()
     engine.overload(rounded)(lambda D, n, a, numbers: rounded)
     engine.overload(sides)(

@@ -1,4 +1,4 @@
-"""The compiled part of the enumeration of cells: it drops only what certainly costs too much.
+"""The compiled loops of the enumeration of cells, which drop cells that certainly cost too much.
 
 Rows are floats with an error of at most `error`: a sign or an order that this could decide is taken
 to be whichever costs less. So a cell that is cheaper than the limit is never dropped.
@@ -15,17 +15,17 @@ import numpy as np
 
 from rosenblatt.engine import REORDER, UNCOUNTED, Kernel, helpers
 
-ROUNDED = 2.0**-46  # bound on the error of unit vectors after one projection
-SMALL = 2.0**-12  # rows projected onto two dimensions that are shorter are left out
-HALVINGS = 12  # of each side of a simplex
-SAMPLE = 32  # approximate number of rows by which a side is chosen
+ROUNDED = 2.0**-46  # bound on the rounding error of unit vectors after one projection
+SMALL = 2.0**-12  # rows that are shorter after projection onto two dimensions are left out
+HALVINGS = 12  # maximum number of times that each side of a simplex is halved
+SAMPLE = 32  # approximate number of rows by which the side to halve is chosen
 LEAF = 12  # a simplex with at most this many undecided rows is not cut further
-STEPS = 5  # to improve a bound
+STEPS = 5  # maximum number of steps to improve a bound
 SHARPNESS = 2.0
 LARGEST_TERM = 1024.0
-# Gaps for sorting some thousands of crossings: Ciura's, continued in the same ratio.
+# Gaps for a Shell sort of some thousand crossings: Ciura's, continued in the same ratio.
 GAPS = (19930, 8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1)
-KNOWN, FOUND = 1, 2  # marks: a row that cannot be the next pivot, and one that may be
+KNOWN, FOUND = 1, 2  # marks of rows that cannot be the next pivot, and of rows that may be
 
 
 class Scratch(NamedTuple):
@@ -36,22 +36,22 @@ class Scratch(NamedTuple):
     slope: np.ndarray
     chosen: np.ndarray
     spots: np.ndarray
-    gains: np.ndarray  # of each corner
-    share: np.ndarray  # of each corner in a point
+    gains: np.ndarray  # bound on the cost at each corner
+    share: np.ndarray  # coordinates of a point: its share of each corner
 
 
 class Levels(NamedTuple):
-    """Nested simplices, each a half of the one before: scores by corner and row."""
+    """Nested simplices, each a half of the simplex before it, with their scores and corners."""
 
     scores: np.ndarray
-    which: np.ndarray  # rows
+    which: np.ndarray  # undecided rows
     corners: np.ndarray
     sides: np.ndarray
-    known: np.ndarray  # undecided rows, certain cost, halves done
+    known: np.ndarray  # number of undecided rows, certain cost, number of halves done
 
 
 def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
-    """Return the workspace to mark n rows of m numbers."""
+    """Allocate the workspace of `mark` for n rows of m numbers."""
     depth = HALVINGS * (m - 1) + 1
     levels = Levels(
         np.empty((depth, m, n)),
@@ -67,7 +67,7 @@ def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
 
 
 class Crossings(NamedTuple):
-    """Positions on half a turn where rows change sign, the change of cost, and bins."""
+    """Positions on a half circle where rows change sign, changes of cost there, and bins."""
 
     keys: np.ndarray
     changes: np.ndarray
@@ -75,13 +75,13 @@ class Crossings(NamedTuple):
 
 
 def new_crossings(n: int) -> Crossings:
-    """Return the workspace for the crossings of n rows."""
+    """Allocate the workspace for the crossings of n rows."""
     changes, bins = np.empty(n, dtype=np.int64), np.empty((2 * n + 9, 2), dtype=np.int64)
     return Crossings(np.empty(n), changes, bins)
 
 
 def halve(old, new, size, sides, scratch):
-    """Compute the half of a simplex at the first corner of a side.
+    """Compute the scores in the half of a simplex that keeps the first corner of a side.
 
     The middle of the side replaces the second corner; its scores are the means of both.
     """
@@ -99,7 +99,7 @@ def halve(old, new, size, sides, scratch):
 
 
 def sort_out(old, new, place, rows, costs, marks, error, scratch):
-    """Keep the rows that are neither correct nor wrong throughout.
+    """Keep the rows that are neither correct nor wrong in the whole simplex.
 
     Returns their number, the cost of those that are wrong, and whether a kept one has no mark.
     """
@@ -125,7 +125,7 @@ def sort_out(old, new, place, rows, costs, marks, error, scratch):
 
 
 def relax(scores, size, scratch, error, margin, wanted):
-    """Return a lower bound on the cost of rows in a simplex, none of them wrong throughout.
+    """Return a lower bound on the cost of the undecided rows anywhere in a simplex.
 
     A row with scores s at the corners, the lowest below 0, costs at least -s/|lowest|, which is
     linear in w: at most 1 where it is wrong, at most 0 where it is correct. The sum over some rows
@@ -156,7 +156,7 @@ def relax(scores, size, scratch, error, margin, wanted):
 
 
 def add_gains(scores, size, error, scratch):
-    """Add up the cost at each corner of rows that are wrong at one point."""
+    """Add the linear bounds of the rows that are wrong at one point, at each corner."""
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
         chosen[i] = 0.0
@@ -175,7 +175,7 @@ def add_gains(scores, size, error, scratch):
 
 
 def side(corners, scores, size):
-    """Return two corners that are far apart and between which most rows change sign."""
+    """Return the side to halve: two corners far apart, between which many rows change sign."""
     m = scores.shape[0]
     a, b, most = 0, 1, -1.0
     step = 1 + size // SAMPLE
@@ -194,7 +194,7 @@ def side(corners, scores, size):
 
 
 def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
-    """Mark each unmarked row whose hyperplane meets a simplex where w may cost less.
+    """Mark each unmarked row whose hyperplane meets a simplex where w may cost less than a limit.
 
     Simplices begin with those of the axes and are halved repeatedly. A part is one of the first
     simplices with a path of halves to begin with. After `nodes` cuts no more are made.
@@ -250,7 +250,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
 
 
 def begin_with(rows, part, scores, which, corners):
-    """Set up the simplex of all axes, each in one of two directions, with its scores."""
+    """Set up a first simplex, with a corner on each axis, in the direction that `part` encodes."""
     m, N = rows.shape
     for n in range(N):
         which[n] = n
@@ -263,7 +263,7 @@ def begin_with(rows, part, scores, which, corners):
 
 
 def frame(rows, n):
-    """Return two orthonormal directions orthogonal to row n of three numbers, and its length."""
+    """Return two orthonormal vectors orthogonal to row n of three numbers, and the row's length."""
     x, y, z = rows[0, n], rows[1, n], rows[2, n]
     length = np.sqrt(x * x + y * y + z * z)
     x, y, z = x / length, y / length, z / length
@@ -276,7 +276,7 @@ def frame(rows, n):
     size = np.sqrt(p * p + q * q + r * r)
     p, q, r = p / size, q / size, r / size
     s, t, u = y * r - z * q, z * p - x * r, x * q - y * p
-    # Rotated by some angle, so that rows on a grid do not all cross at the first axis.
+    # Rotate by some angle, so that rows on a grid do not all change sign at the first axis.
     c, d = np.cos(1.0), np.sin(1.0)
     first = (c * p + d * s, c * q + d * t, c * r + d * u)
     second = (c * s - d * p, c * t - d * q, c * u - d * r)
@@ -284,9 +284,10 @@ def frame(rows, n):
 
 
 def project(rows, costs, first, second, crossings):
-    """Compute where on half a turn from `first`, from -1 to 1, each row changes its sign.
+    """Compute where each row changes its sign on a half circle from -1 to 1.
 
-    The change of cost is positive for a row that is correct at first. Rows too short to decide
+    The half circle begins at `first`. The change of cost is positive for a row that is correct
+    there. Rows too short to decide
     come last and change nothing.
     """
     for n in range(rows.shape[1]):
@@ -301,7 +302,7 @@ def project(rows, costs, first, second, crossings):
 
 
 def count(crossings):
-    """Return a lower bound on the cost of w on the circle, from changes in bins of angles.
+    """Return a lower bound on the cost of any w on the circle, by counting changes in bins.
 
     Rounding may put a crossing into the next bin, so two bins at a time are passed in the order
     that costs least; crossings at one end of the half turn may belong to the other end.
@@ -335,7 +336,7 @@ def count(crossings):
 
 
 def sort(crossings):
-    """Sort crossings by position."""
+    """Sort crossings by position; their changes of cost move along."""
     keys, changes, _ = crossings
     for gap in GAPS:
         for i in range(gap, len(keys)):
@@ -347,7 +348,7 @@ def sort(crossings):
 
 
 def sweep(crossings, near):
-    """Return a lower bound on the cost of w on the circle, from changes in order.
+    """Return a lower bound on the cost of any w on the circle, from its crossings in order.
 
     The order of crossings closer than `near` is unknown.
     """
@@ -379,7 +380,7 @@ def sweep(crossings, near):
 
 
 def turn(rows, costs, pivots, bounds, limit, error, crossings):
-    """Compute lower bounds on the cost of w on the plane of each pivot."""
+    """Compute a lower bound on the cost of any w orthogonal to each pivot."""
     for i in range(len(pivots)):
         first, second, length = frame(rows, pivots[i])
         project(rows, costs, first, second, crossings)
@@ -391,7 +392,7 @@ def turn(rows, costs, pivots, bounds, limit, error, crossings):
 
 @functools.cache
 def bind() -> None:
-    """Register the helpers of this file with Numba."""
+    """Register the functions that kernels of this file call with Numba."""
     helpers(halve, add_gains, fastmath=REORDER, **UNCOUNTED)
     loops = sort_out, relax, side, begin_with, frame, project, count, sort, sweep
     helpers(*loops, **UNCOUNTED)
