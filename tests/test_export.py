@@ -265,7 +265,7 @@ def test_an_unsupported_model_gets_one_sentence():
         rb.to_onnx("model.json")
     with pytest.raises(ValueError, match="dtype"):
         rb.to_onnx(line([1.0, 2.0]), dtype="int8")
-    with pytest.raises(ValueError, match="not met two labels"):
+    with pytest.raises(ValueError, match="fewer than two labels"):
         rb.to_onnx(rb.OnlinePerceptron())
     days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
     clf = rb.Perceptron().fit([[1.0], [-1.0]], days)

@@ -26,11 +26,11 @@ PRINTED_SECONDS = 1.0  # between two printed lines
 
 
 class OutOfTimeError(Exception):
-    """The time limit has been reached."""
+    """Error that ends a job when its time limit has been reached."""
 
 
 class _Paused:
-    """The time for which the clock was paused, and the number of threads pausing it now."""
+    """Total seconds of all pauses, and the number of threads that pause the clock now."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -43,7 +43,7 @@ _paused = _Paused()
 
 @contextmanager
 def pause_clock() -> Iterator[None]:
-    """Exclude this block from time limits; overlapping pauses of threads count once."""
+    """Exclude a `with` block from time limits; overlapping pauses of threads count once."""
     with _paused.lock:
         if _paused.holders == 0:
             _paused.since = time.monotonic()
@@ -59,13 +59,13 @@ def pause_clock() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Exclude imports and compilation from time limits, and make Ctrl-C wait for their end."""
+    """Exclude a `with` block that imports or compiles from time limits, and delay Ctrl-C."""
     with delay_interrupts(), pause_clock():
         yield
 
 
 class Stopwatch:
-    """Measures the seconds since it was created, and those that time limits exclude."""
+    """A stopwatch that runs from its creation."""
 
     def __init__(self) -> None:
         self.begun, self.paused = time.monotonic(), _paused.seconds
@@ -77,12 +77,12 @@ class Stopwatch:
 
     @property
     def not_counted(self) -> float:
-        """Seconds that time limits exclude."""
+        """Seconds since the start that time limits exclude."""
         return _paused.seconds - self.paused
 
 
 def now() -> float:
-    """Return seconds of work since an arbitrary moment."""
+    """Return the current time in seconds, without pauses; the origin is arbitrary."""
     with _paused.lock:
         at = _paused.since if _paused.holders else time.monotonic()
         return at - _paused.seconds
@@ -90,7 +90,7 @@ def now() -> float:
 
 @dataclass(frozen=True)
 class Deadline:
-    """The end of the time for a job; by default, there is none.
+    """The time at which a job must end; by default, never.
 
     Examples
     --------
@@ -101,11 +101,11 @@ class Deadline:
     """
 
     end: float = math.inf
-    late: float = -math.inf  # until then a last step may continue that began before the end
+    late: float = -math.inf  # a last step that began before `end` may continue until then
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """Return the deadline this many seconds from now; None for no limit."""
+        """Return a deadline this many seconds from now; None means no limit."""
         return NEVER if seconds is None else cls(now() + seconds)
 
     @property
@@ -115,27 +115,30 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Whether the time is over."""
+        """Whether the deadline has passed."""
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether it is too late to work on this many numbers; never for a few."""
+        """Return whether the deadline has passed; always False for a job with few numbers."""
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:
-        """Return a deadline after a part of the time left; a last step may take a larger part."""
+        """Return a deadline after the share `part` of the time left.
+
+        A last step that begins before it may take the share `late`.
+        """
         if self.end == math.inf:
             return self
         at, left = now(), self.left
         return Deadline(at + part * left, at + max(part, late) * left)
 
     def check(self) -> None:
-        """Raise OutOfTimeError if the time is over."""
+        """Raise OutOfTimeError if the deadline has passed."""
         if self.over:
             raise OutOfTimeError
 
     def check_step(self, seconds: float) -> None:
-        """Raise OutOfTimeError if there is no time for an uninterruptible step of these seconds."""
+        """Raise OutOfTimeError if a step of this many seconds cannot end in time."""
         self.check()
         if max(self.end, self.late) < now() + seconds:
             raise OutOfTimeError
@@ -147,7 +150,7 @@ NEVER = Deadline()
 class StatusLine:
     """A line of progress, shown on a terminal after two seconds and removed at the end.
 
-    Elsewhere it is printed to stderr about once per second if `verbose` is set.
+    Without a terminal, it is printed to stderr about once per second if `verbose` is set.
     """
 
     def __init__(self, verbose: int = 0) -> None:
@@ -165,7 +168,7 @@ class StatusLine:
             self._status.stop()
 
     def update(self, line: Callable[[], str]) -> None:
-        """Replace the line if it is time to; otherwise the text is not even created."""
+        """Show the text that `line` returns; `line` is called only if an update is due."""
         if not (self.terminal or self.verbose):
             return
         with self.lock:
@@ -186,7 +189,7 @@ class StatusLine:
 
 
 class MistakeProgress(StatusLine):
-    """Reports the mistakes so far, updates (or other steps) per second, and the time left.
+    """A status line with the mistakes so far, the steps per second, and the time left.
 
     Examples
     --------
@@ -199,7 +202,7 @@ class MistakeProgress(StatusLine):
         self.unit, self.seconds, self.work = unit, seconds, now()
 
     def report(self, mistakes: float, steps: int, bound: float = 0) -> None:
-        """Update the line with the state of the run."""
+        """Update the line with the mistakes, the number of steps and a lower bound."""
 
         def line() -> str:
             elapsed = max(now() - self.work, 1e-9)
@@ -219,20 +222,20 @@ class MistakeProgress(StatusLine):
 
 
 class Reporter:
-    """Receives reports on a job, and prints nothing; interfaces have their own."""
+    """Receiver of reports on a job, which prints nothing; interfaces replace it."""
 
     def step(self, name: str, text: str | Message) -> None:
-        """Report a step that is done."""
+        """Report a finished step."""
 
     def note(self, text: str | Message) -> None:
-        """Report something the user should know that is not a result."""
+        """Report a remark that is not a result."""
 
     def progress(self, activity: str) -> AbstractContextManager[Any]:
-        """Return a context for something that may take long."""
+        """Return a context manager for an activity that may take long."""
         return nullcontext()
 
     def mistake_progress(
         self, seconds: float | None, unit: str = "updates"
     ) -> AbstractContextManager[Callable[..., None]]:
-        """Return a context that yields a function of mistakes, steps so far, and a bound."""
+        """Return a context manager with a function to report mistakes, steps and a bound."""
         return nullcontext(lambda mistakes, steps, bound=0: None)

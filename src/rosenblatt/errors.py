@@ -12,11 +12,11 @@ from rosenblatt.messages import Message, Parameter, Part
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import QUOTED, sanitize, shorten
 
-BEGINNING, END = 1200, 300  # characters of a message that are kept; the end has the advice
+BEGINNING, END = 1200, 300  # characters kept of a long message; its end has the advice
 
 
 def cut_middle(text: str) -> str:
-    """Return a message without its middle if it is too long to read.
+    """Cut out the middle of a message that is too long to read.
 
     Examples
     --------
@@ -31,9 +31,8 @@ def cut_middle(text: str) -> str:
 class UserError(Exception):
     """Error with a message for users and an exit code.
 
-    The message is given in parts, text and parameters. `str` spells the parameters as Python
-    keywords; an interface with other names for them calls `spelled`. Control characters that come
-    from a file are escaped.
+    The message consists of text and parameters. `str` spells the parameters as Python keywords; an
+    interface with other names for them calls `render`. Control characters are escaped.
 
     Examples
     --------
@@ -48,7 +47,7 @@ class UserError(Exception):
         super().__init__(self.message)
 
     def render(self, spell: Callable[[Parameter], str]) -> str:
-        """Return the message with each parameter as `spell` writes it."""
+        """Return the message, with each parameter spelled by the function `spell`."""
         return sanitize(cut_middle(self.message.render(spell)))
 
     def __str__(self) -> str:
@@ -56,25 +55,25 @@ class UserError(Exception):
 
 
 class UsageError(UserError, ValueError):
-    """Options that contradict each other or the data."""
+    """Error about options that contradict each other or the data."""
 
     exit_code = 64
 
 
 class DataError(UserError, ValueError):
-    """Content of a file that cannot be used."""
+    """Error about a file whose content cannot be used."""
 
     exit_code = 65
 
 
 class OpenError(UserError, OSError):
-    """File that cannot be opened."""
+    """Error about a file that cannot be opened."""
 
     exit_code = 66
 
 
 class WriteError(UserError, OSError):
-    """File that cannot be written; its previous content is intact."""
+    """Error about a file that cannot be written; its previous content is intact."""
 
     exit_code = 74
 
@@ -104,7 +103,7 @@ def make_write_error(path: str | PathLike[str], trouble: OSError) -> WriteError:
 
 
 class FileRowError(DataError):
-    """Row of a file that cannot be used, by its position in the file, counted from 1.
+    """Error about a row of a file; rows are counted from 1.
 
     Python counts rows from 0, so `learn` calls it "row 17 of the file".
     """
@@ -116,7 +115,7 @@ class FileRowError(DataError):
 
 
 class RowError(ValueError):
-    """Error about rows, by their positions; each interface names them in its own way.
+    """Error about rows, given by position; each interface spells them in its own way.
 
     By default, rows are counted from 0.
 
@@ -133,15 +132,15 @@ class RowError(ValueError):
         self.rows = tuple(map(int, rows)) if isinstance(rows, Sequence) else (int(rows),)
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
-        """Return the sentence with the rows named."""
+        """Return the message, with the rows spelled by `names`."""
         return f"{self.before}{names.join(self.rows) if self.rows else ''}{self.after}"
 
     def map_rows(self, positions: Any) -> Self:
-        """Return the error about the rows at these positions of the data."""
+        """Return the same error with each row n replaced by `positions[n]`."""
         return type(self)(self.before, [int(positions[n]) for n in self.rows], self.after)
 
     def prefix(self, before: str) -> Self:
-        """Return the error with words before its own."""
+        """Return the same error with text added before its message."""
         return type(self)(f"{before}{self.before}", self.rows, self.after)
 
     def __str__(self) -> str:
@@ -168,7 +167,7 @@ UTF8 = "UTF-8 text"
 
 
 class BadCellError(Exception):
-    """Cell that is not of the expected type; rows are counted from 0."""
+    """Error about a cell that is not of the expected type; rows are counted from 0."""
 
     def __init__(self, row: int, column: str, text: str | None, promised: str = "a number") -> None:
         super().__init__(f"row {row}, column {column}: {quote(text)} is not {promised}")
@@ -183,7 +182,7 @@ class BadCellError(Exception):
 
 
 def quote(value: object) -> str:
-    """Return a value of any type and length as it is quoted in a message.
+    """Format a value of any type and length for quoting in a message.
 
     Examples
     --------
@@ -199,7 +198,7 @@ def quote(value: object) -> str:
 
 
 def error_line(trouble: BaseException) -> str:
-    """Return the message of a library's error as one line, with quoted cells shortened."""
+    """Return the message of another library's error as one line, with quoted text shortened."""
     text = " ".join(str(trouble).split())
     text = re.sub(rf"'([^']{{{QUOTED}}})[^']+'", r"'\1 …'", text)
     return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."

@@ -1,4 +1,4 @@
-"""Models as ONNX graphs, for programs that have neither Python nor us (extra `onnx`)."""
+"""Conversion of models to ONNX graphs, which run without Python (extra `onnx`)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from rosenblatt.solve import Result
 from rosenblatt.text import shorten
 
 OPSETS, IR_VERSION = {"": 15, "ai.onnx.ml": 2}, 8  # the oldest IR version that has these
-DOUBLE, INT64 = 11, 7  # as ONNX numbers them
-SMALLEST, LARGEST = 1e-150, 1e150  # of the largest weight: products then stay within float64
-MOST_COLUMNS = 2**20  # of a stream's features that are named by place
+DOUBLE, INT64 = 11, 7  # codes of these types in ONNX
+SMALLEST, LARGEST = 1e-150, 1e150  # limits of the largest weight: no product overflows
+MOST_COLUMNS = 2**20  # maximum number of columns for features named by position
 
 
 def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
     """Convert a model to an ONNX graph, which onnxruntime and others run without Python.
 
     The outputs are `label`, the predicted label of each row, and `scores`, as `decision_function`
-    gives them; ties are broken as in `predict`. The graph computes in float64, but sums are rounded
-    in another order, so a row whose score is nothing but rounding may get the other label. The
+    gives them; ties are broken as in `predict`. The graph computes in float64, but adds products in
+    another order, so a row whose score is 0 up to rounding errors may get the other label. The
     input is `X`, or one input per column, by its name, if some columns are not numbers.
 
     Parameters
@@ -59,9 +59,9 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
         model = model if isinstance(model, Model) else Model.of(model)
     except FoldingError as error:
         by_name = hasattr(model[0], "transformers_") and hasattr(model, "feature_names_in_")
-        if by_name or not hasattr(model, "n_features_in_"):  # text has no number of features
+        if by_name or not hasattr(model, "n_features_in_"):  # fitted on text
             raise ValueError(
-                f"{error.reason}, nor in ONNX without the types of the columns; call "
+                f"{error.reason}. An ONNX graph of it needs the types of the columns: call "
                 "rosenblatt.register_onnx_converters and then skl2onnx.to_onnx with initial_types."
             ) from None
         register_onnx_converters()
@@ -96,15 +96,15 @@ def register_onnx_converters() -> None:
             container.add_node(node.op_type, list(node.input), list(node.output), **given)
 
     for kind in (Perceptron, PocketPerceptron, FewestMistakes):
-        alias, shapes = f"Rosenblatt{kind.__name__}", lambda operator: None  # as declared
+        alias, shapes = f"Rosenblatt{kind.__name__}", lambda operator: None  # set by declare
         skl2onnx.update_registered_converter(kind, alias, shapes, convert, parser=declare)
 
 
 class Graph:
-    """A graph that is being written; values in it are known by their names."""
+    """An ONNX graph under construction; its values are referred to by name."""
 
     def __init__(self, prefix: str, dtype: str = "float64") -> None:
-        self.prefix, self.dtype = prefix, dtype  # of all names, and of the numbers it is given
+        self.prefix, self.dtype = prefix, dtype  # of all names; of numbers in the input
         self.helper, self.arrays = _load("onnx").helper, _load("onnx").numpy_helper
         self.nodes, self.inputs = list[Any](), list[Any]()
 
@@ -118,7 +118,7 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add an input with one entry per row; numbers become float64."""
+        """Add an input with one entry per row; return its name, or that of its float64 numbers."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 
@@ -127,7 +127,7 @@ class Graph:
         return self.helper.make_tensor_value_info(name, number, ["rows", *width])
 
     def encode(self, encoding: Encoding) -> str:
-        """Compute the numbers that weights multiply from the columns of a row."""
+        """Add nodes that encode columns as the numbers that weights multiply; return their name."""
         columns = encoding.columns
         if all(isinstance(column, Number) for column in columns):
             X = self.input("X", self.dtype, len(columns))
@@ -149,7 +149,7 @@ class Graph:
         return self.input(column.name, self.dtype, len(column.features))  # counts of words
 
     def classify(self, X: str, line: Hypothesis, labels: Any, label: str, scores: str) -> None:
-        """Compute label and scores of each row from its numbers."""
+        """Add nodes that compute the label and the scores of each row of X."""
         size = np.abs(line.w).max() or 1.0
         if not SMALLEST < size < LARGEST:
             raise ValueError(
@@ -157,7 +157,7 @@ class Graph:
             )
         products = self.node("MatMul", X, self.constant(line.w[..., 1:].T))
         self.node("Add", products, self.constant(line.w[..., 0] * line.x0), name=scores)
-        later = int(line.zero > 0)  # which label has equal scores
+        later = int(line.zero > 0)  # whether the later label wins a tie
         if line.w.ndim == 1:
             above = ("Greater", "GreaterOrEqual")[later]
             place = self.node("Cast", self.node(above, scores, self.constant(0.0)), to=INT64)
@@ -166,7 +166,7 @@ class Graph:
         self.node("Gather", self.constant(labels.astype(_type(labels))), place, name=label)
 
     def finish(self, X: str, line: Hypothesis, labels: Any, features: Any) -> Any:
-        """Return the whole model, with outputs by names that no input has."""
+        """Return the complete ONNX model; names of its outputs differ from those of its inputs."""
         taken = {one.name for one in self.inputs}
         label, scores = (name + "_" * (name in taken) for name in ("label", "scores"))
         self.classify(X, line, labels, label, scores)
@@ -180,7 +180,7 @@ class Graph:
 
 def _convert_stream(graph: Graph, model: OnlinePerceptron) -> Any:
     if len(model.labels) < 2:
-        raise ValueError("this OnlinePerceptron has not met two labels yet; learn from both first.")
+        raise ValueError("this OnlinePerceptron has seen fewer than two labels; learn both first.")
     names: list[Any] = model.state()["features"]
     if all(type(name) is int and 0 <= name < MOST_COLUMNS for name in names):
         names = [*range(max(names, default=0) + 1)]
@@ -194,11 +194,14 @@ def _convert_stream(graph: Graph, model: OnlinePerceptron) -> Any:
 
 
 def _type(labels: Any) -> Any:
-    """Return the type that labels have in a graph: text, booleans, int64 or float64."""
+    """Return the NumPy type of labels in a graph: object for text, bool, int64 or float64."""
     types = {"U": object, "b": np.bool_, "i": np.int64, "f": np.float64}
     kind = np.array(labels.tolist()).dtype.kind
     if kind not in types:
-        raise TypeError(f"labels like {shorten(repr(labels[0]))} have no place in an ONNX graph.")
+        raise TypeError(
+            f"an ONNX graph cannot hold labels like {shorten(repr(labels[0]))}; train with labels "
+            "that are text or numbers."
+        )
     return types[kind]
 
 

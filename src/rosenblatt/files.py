@@ -1,4 +1,4 @@
-"""Writing files completely or not at all, and never over input or over files of others.
+"""Write files completely or not at all; never overwrite input or files of other programs.
 
 A file with a checksum is JSON with its kind, its format and its content. Floats are written with
 `repr`, which reads back to the same bits.
@@ -30,7 +30,7 @@ Where = str | PathLike[str]
 
 
 def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]) -> None:
-    """Raise UsageError if an output is also an input, or two outputs are one file.
+    """Raise UsageError if an output is also an input, or two outputs are the same file.
 
     Files are compared, not names, so that links, other spellings and redirections are found. The
     keys of `reads` are nouns, those of `writes` options; "-" is standard input. Standard output is
@@ -50,7 +50,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Raise UsageError if a file exists that does not begin with the mark of this program."""
+    """Raise UsageError if a file exists and its beginning lacks the mark of this program."""
     if not os.path.isfile(path):
         return
     try:
@@ -63,7 +63,7 @@ def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
 
 
 def _identity(path: str, standard: int) -> Hashable:
-    """Return a value that all names of one file share; None for a pipe or a device."""
+    """Return a key that is the same for all names of a file; None for a pipe or a device."""
     try:
         found = os.fstat(standard) if path == STANDARD else os.stat(path)
     except (OSError, ValueError):
@@ -72,7 +72,7 @@ def _identity(path: str, standard: int) -> Hashable:
 
 
 def _future_identity(path: str) -> Hashable:
-    """Return the identity of a file that does not exist yet.
+    """Return a key that is the same for all names of a file that does not exist yet.
 
     On some systems, names that differ in case or in the encoding of an accent are the same.
     """
@@ -85,14 +85,14 @@ def _future_identity(path: str) -> Hashable:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file so that a full disk or a crash leaves the old one intact."""
+    """Write a text file so that a full disk or a crash leaves the previous one intact."""
     with replacing(path) as beside, open(beside, "w", encoding="utf-8") as file:
         file.write(text)
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[str]:
-    """Yield a temporary path in the same folder, renamed to `path` if there was no error."""
+    """Yield a temporary path in the folder of `path`; rename it to `path` if no error occurs."""
     place = _resolve_output(path)
     beside = ""
     try:
@@ -111,7 +111,7 @@ def replacing(path: str | Path) -> Iterator[str]:
         _sync_and_rename(beside, place)
     except OSError as trouble:
         if isinstance(trouble, WriteError | BrokenPipeError):
-            raise  # a broken pipe is another output, whose reader has gone
+            raise  # a pipe that broke is another output
         raise make_write_error(path, trouble) from None
     finally:
         if beside:
@@ -120,7 +120,7 @@ def replacing(path: str | Path) -> Iterator[str]:
 
 
 def _resolve_output(path: str | Path) -> Path:
-    """Follow symbolic links; raise WriteError if the file cannot be written."""
+    """Return the path behind symbolic links; raise WriteError if no file can be written there."""
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise WriteError(f"cannot write {path}: it is a directory.")
@@ -213,7 +213,7 @@ class CheckpointFolder:
             ) from None
 
     def _remove_temporary_files(self) -> None:
-        """Remove incomplete files of a killed process, and no others."""
+        """Remove the incomplete checkpoints that a killed process left."""
         ours = re.compile(rf"\.{re.escape(self.file.name)}\.[a-z0-9_]{{8}}{HALF_WRITTEN}")
         for left in self.path.iterdir():
             if ours.fullmatch(left.name) and left.is_file() and not left.is_symlink():
@@ -224,7 +224,7 @@ class CheckpointFolder:
         write_checksummed(self.file, self.KIND, content)
 
     def read(self, resume: bool) -> Any | None:
-        """Return the checkpoint or None; raise UsageError if there is one and not `resume`."""
+        """Return the checkpoint, None if there is none; raise UsageError unless `resume` is set."""
         if not self.file.exists():
             return None
         if not resume:

@@ -1,4 +1,4 @@
-"""`learn`: the command `rosenblatt learn` in Python, for a file, a frame or arrays."""
+"""The function `learn`, which does in Python what the command `rosenblatt learn` does."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def learn(
     test_size : float
         Share of rows held out to measure accuracy; 0 for none.
     test : path, optional
-        File to measure accuracy on instead.
+        File of rows to measure accuracy on, instead of held-out rows.
     cv : int, optional
-        Number of folds for cross-validation instead.
+        Number of folds for cross-validation, instead of held-out rows.
     random_state : int
         Seed of the random numbers.
 

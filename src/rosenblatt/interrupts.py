@@ -1,8 +1,8 @@
-"""Handle Ctrl-C: note it at any moment, act on it only where nothing is left half done.
+"""Handle Ctrl-C: register it at any time, and stop only where no work is left half done.
 
 A KeyboardInterrupt in the middle of an import breaks that module for the rest of the process.
-`delay_interrupts` makes it wait, in Python and in the program. The program has its own handler,
-which also waits for any import by inspecting the stack.
+`delay_interrupts` delays it, in Python and on the command line. The command line has its own
+handler, which also waits for the end of any import, by inspecting the stack.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from types import FrameType
 from typing import Any
 
 INTERRUPTED = 130  # exit code, as a shell reports SIGINT
-AGAIN = 0  # in place of a signal number: an interrupt that had to wait, not another one
-RETRY_SECONDS = 0.02  # until the handler looks again whether an import is over
+AGAIN = 0  # used as a signal number: a delayed interrupt, not a new one
+RETRY_SECONDS = 0.02  # until the handler checks again whether an import has ended
 SAME_SECONDS = 0.5  # two signals this close are one Ctrl-C: a terminal and a wrapper both send it
 SHOW_CURSOR = b"\x1b[?25h"
 
 
 @contextmanager
 def delay_interrupts() -> Iterator[None]:
-    """Make Ctrl-C wait until the end of this block."""
+    """Delay Ctrl-C until the end of a `with` block."""
     before = signal.getsignal(signal.SIGINT)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
         yield  # ignored, fatal, or not delivered to this thread
@@ -50,14 +50,14 @@ def delay_interrupts() -> Iterator[None]:
 
 
 class _Program:
-    """Ctrl-C in a process that is the command line."""
+    """State and handlers of Ctrl-C in a process of the command line."""
 
     def __init__(self) -> None:
         self.requested_at: float | None = None
-        self.phase = "starting"  # then "working", the only one to be stopped, and "finishing"
+        self.phase = "starting"  # then "working", which Ctrl-C can stop, and "finishing"
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt now or, during an import, later; a second Ctrl-C ends it all."""
+        """Raise KeyboardInterrupt after the end of any import; a second Ctrl-C ends the process."""
         if number == signal.SIGINT:
             now = time.monotonic()
             if self.requested_at is not None:
@@ -73,13 +73,13 @@ class _Program:
         raise KeyboardInterrupt
 
     def retry(self, number: int, frame: FrameType | None) -> None:
-        """Handle an interrupt that had to wait."""
+        """Handle a delayed interrupt."""
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler):
             handler(AGAIN, frame)
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Raise KeyboardInterrupt again where a callback or a finalizer could not pass it on."""
+        """Raise KeyboardInterrupt again if a callback or a finalizer could not propagate it."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return
@@ -91,20 +91,20 @@ _program = _Program()
 
 
 def install_handler() -> None:
-    """Let the program handle Ctrl-C from here on, unless it was started to ignore it."""
+    """Install a handler of Ctrl-C, unless the process was started to ignore Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     signal.signal(signal.SIGINT, _program.handle)
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _program.retry)
     sys.unraisablehook = _program.handle_unraisable
-    # Python's last steps would let it end the process with another exit code than the one given.
+    # While Python shuts down, Ctrl-C would end the process with another exit code.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C stop this block; errors after Ctrl-C count as its consequence."""
+    """Let Ctrl-C stop a `with` block; an error after Ctrl-C becomes a KeyboardInterrupt."""
     _program.phase = "working"
     try:
         if requested():
@@ -119,7 +119,7 @@ def interruptible() -> Iterator[None]:
 
 
 def ignore() -> None:
-    """Let Ctrl-C stop nothing from here on: results are being written."""
+    """Ignore Ctrl-C from now on, because results are being written."""
     _program.phase = "finishing"
 
 
@@ -129,7 +129,7 @@ def requested() -> bool:
 
 
 def exit_with(code: int) -> None:
-    """End the process with this exit code, at once if Ctrl-C comes while Python shuts down."""
+    """End the process with this exit code, even if Ctrl-C is pressed while Python shuts down."""
     if signal.getsignal(signal.SIGINT) == _program.handle:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
     sys.exit(code)

@@ -71,7 +71,7 @@ class Message:
         return [part.name for part in self.parts if isinstance(part, Parameter)]
 
     def render(self, spell: Callable[[Parameter], str]) -> str:
-        """Return the text with each parameter as `spell` writes it."""
+        """Return the text, with each parameter spelled by the function `spell`."""
         return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
     def __str__(self) -> str:

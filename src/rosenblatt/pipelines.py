@@ -20,7 +20,8 @@ from rosenblatt.read.encoding import Encoding
 from rosenblatt.tables import column_names, default_names, numbers_in
 from rosenblatt.text import quote_column
 
-# Scalers that compute (x - center) / scale_: attributes of the center, and of whether it is used.
+# Scalers that compute (x - center) / scale_: the attribute with the center, and the parameter that
+# tells whether the center is subtracted.
 CENTRES = {
     "StandardScaler": ("mean_", "with_mean"),
     "RobustScaler": ("center_", "with_centering"),
@@ -29,7 +30,7 @@ CENTRES = {
 
 
 class FoldingError(ValueError):
-    """Raised for a pipeline that a model file cannot hold."""
+    """Error about a pipeline that cannot be saved in a model file."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}; save the whole pipeline with joblib.dump instead.")
@@ -37,7 +38,7 @@ class FoldingError(ValueError):
 
 
 def final(clf: Any) -> Any:
-    """Return the estimator itself, or the last step of a pipeline."""
+    """Return an estimator, or its last step if it is a pipeline."""
     while _is_pipeline(clf):
         clf = clf.steps[-1][1]
     return clf
@@ -49,7 +50,7 @@ def is_ours(clf: Any) -> bool:
 
 
 def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Transform X by all steps but the last; return it with its column names, if any."""
+    """Transform X by all steps before the last; return the result and its column names or None."""
     names = column_names(X)
     for step in _before(clf):
         names = _named(step, X, names)
@@ -60,7 +61,7 @@ def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of the last step, as a function of one column of the input.
+    """An input of the last step of a pipeline, as a function of one column of the data.
 
     It is slope·x + offset for a number x, and offset + values[x] for a category x; an unknown
     category has the value 0. `fill` replaces a missing x.
@@ -73,7 +74,7 @@ class Feature:
     values: Mapping[str, Fraction] = field(default_factory=dict)
 
     def scaled(self, slope: Fraction, offset: Fraction) -> Feature:
-        """Return the feature times a slope, plus an offset."""
+        """Return the feature multiplied by `slope`, plus `offset`."""
         values = {value: slope * number for value, number in self.values.items()}
         moved = slope * self.offset + offset
         return replace(self, slope=slope * self.slope, offset=moved, values=values)
@@ -113,7 +114,7 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
             by_value = _weights_by_value(name, mine)
             columns.append(Category(name, tuple(by_value)))
             weights += by_value.values()
-        elif mine or given is None:  # an array has all columns
+        elif mine or given is None:  # without names, unused columns are kept
             fills = {f.fill for _, f in mine}
             if len(fills) > 1:
                 raise FoldingError(f"{quote_column(name)} is imputed in more than one way")
@@ -153,7 +154,7 @@ def _weights_by_value(name: str, terms: list[Term]) -> dict[str, list[Fraction]]
 
 
 def _transformed(step: Any, features: list[Feature]) -> list[Feature]:
-    """Return the features that a fitted step makes of features."""
+    """Return the features that a fitted step outputs for these input features."""
     kind = type(step).__name__
     if _is_pipeline(step):
         for _, one in step.steps:
@@ -214,7 +215,7 @@ def _imputed(step: Any, features: list[Feature]) -> list[Feature]:
 
 
 def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
-    """Return a feature for each category of each column."""
+    """Return the features that a fitted OneHotEncoder outputs, one per category."""
     if getattr(step, "_infrequent_enabled", False):
         raise FoldingError(
             "OneHotEncoder cannot be saved in a model file with min_frequency or max_categories"
@@ -245,7 +246,7 @@ def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
 
 
 def _spellings(value: Any, text: str) -> list[str]:
-    """Return the ways in which files write a category: 1 and 1.0, true and True."""
+    """Return all spellings of a category in files, such as 1 and 1.0, or true and True."""
     if isinstance(value, bool):
         return [text, str(value)]
     if isinstance(value, int | float) and abs(value) < 2**53:
@@ -303,14 +304,17 @@ def _is_pipeline(clf: Any) -> bool:
 
 
 def _before(clf: Any) -> Iterator[Any]:
-    """Yield the steps before the last, without passthroughs."""
+    """Yield the steps of a pipeline before the last, leaving out passthroughs."""
     while _is_pipeline(clf):
         yield from (step for _, step in clf.steps[:-1] if step not in (None, "passthrough"))
         clf = clf.steps[-1][1]
 
 
 def _named(step: Any, X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the output names of a step; unnamed input columns are called x1, x2, …"""
+    """Return the names of the columns that a step outputs, or None if they are unknown.
+
+    Input columns without names are called x1, x2, …
+    """
     shape = getattr(X, "shape", None) or np.shape(X)
     if names is None and len(shape) == 2:
         names = default_names(shape[1])

@@ -49,7 +49,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
     predict_with
         Weights that predict: "last", "average" or "pocket".
     labels
-        All labels if there are more than two, each with its own w; two need not be given.
+        All labels, required only if there are more than two; each then has its own w.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         labels: tuple[Any, ...] | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
-        vars(self).update(given)  # as River expects of parameters
+        vars(self).update(given)  # River reads parameters from attributes
         self.online = OnlinePerceptron(**given)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
@@ -118,7 +118,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         self.online.learn_many(X, y)
 
     def predict_many(self, X: Any) -> Any:
-        """Predict the label of each row, as a series of the frame's library.
+        """Predict the label of each row, as a pandas or polars Series.
 
         Parameters
         ----------

@@ -13,9 +13,9 @@ LONGEST = 40  # maximum length of an index label
 
 @dataclass(frozen=True, eq=False)
 class RowNames:
-    """Names of rows: their position in the data, and the label of a frame's own index.
+    """Names of rows: their positions in the data, and their labels in the index of a frame.
 
-    Each interface creates one, and all messages use it: positions are counted from 0 in Python
+    Each interface creates one for all of its messages: positions are counted from 0 in Python
     and from 1 on the command line. Rows that were dropped are counted in both.
 
     Parameters
@@ -50,14 +50,14 @@ class RowNames:
         return self.first + (int(n) if self.positions is None else int(self.positions[n]))
 
     def name(self, n: int) -> str:
-        """Return the number of example n, with its index label if there is one."""
+        """Return the number of example n, followed by its index label if it has one."""
         number = self.number(n)
         if self.index is None:
             return str(number)
         return f"{number} ({_spelled(self.index[number - self.first])})"
 
     def join(self, rows: Iterable[int], most: int = 6) -> str:
-        """Return examples as they are named in a sentence; if there are many, the first."""
+        """Return a phrase that names examples; of many examples, only the first are named."""
         names = list(rows)
         shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
         return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"
@@ -75,7 +75,7 @@ def _is_default(index: Any) -> bool:
 
 
 def _spelled(label: Any) -> str:
-    if isinstance(label, tuple):  # of several levels
+    if isinstance(label, tuple):  # of an index with several levels
         return ", ".join(map(_spelled, label))
     text = sanitize(str(label))
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"

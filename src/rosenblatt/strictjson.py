@@ -1,4 +1,4 @@
-"""Reading untrusted JSON in bounded memory; anything else raises an error of one sentence.
+"""Read untrusted JSON in bounded memory; report invalid files in one sentence.
 
 Nesting depth and number of values are counted in the bytes before any object is built. The
 checksum of a file, under the key "checksum", is the SHA-256 of all its other values.
@@ -26,7 +26,7 @@ LARGEST = 1 << 30  # maximum size of a file in bytes
 FROM_A_PIPE = 1 << 25  # maximum number of bytes from a pipe, whose size is unknown
 UNPACKED = 1 << 22  # bytes that any compressed file may unpack to, …
 RATIO = 32  # … and larger files up to this multiple of their size
-MANY_VALUES = 1 << 18  # allowed in any text; larger texts may have one per byte on disk
+MANY_VALUES = 1 << 18  # values allowed in any text; larger files may have one per byte on disk
 MANY_NESTED = 1 << 17  # lists and objects allowed in any text; larger texts may have …
 NESTED_BYTES = 8  # … one per this number of bytes
 DEEPEST = 64
@@ -34,14 +34,14 @@ DIGITS = 1000  # maximum length of an integer
 PIECE = 1 << 20
 MOST = 10**9  # maximum number of rows or columns
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-PIPE_SECONDS = 2.0  # until the first byte of a pipe
+PIPE_SECONDS = 2.0  # maximum wait for the first byte of a pipe
 
 
 class FileKind(NamedTuple):
-    """A kind of file of this program."""
+    """A kind of file that rosenblatt writes."""
 
     format: int
-    description: str  # what it is and what reads it
+    description: str  # what the file is and what reads it
     remedy: str  # what to do with a file of an older format
 
 
@@ -78,18 +78,18 @@ STEPS[list(b"]}")] = -1
 
 
 class NotJsonError(ValueError):
-    """Why a text is rejected, as the rest of a sentence that begins with its name."""
+    """Error about invalid JSON; its message lacks the subject, which is the name of the file."""
 
 
 class Text(NamedTuple):
-    """Bytes of a JSON text, and its size on disk."""
+    """Bytes of a JSON text, and the size of its file, which may be compressed."""
 
     data: bytes
     size: int
 
 
 def read(path: str) -> Any:
-    """Return the value in a file, which may be compressed; "-" is standard input."""
+    """Return the value of a JSON file, which may be compressed; "-" is standard input."""
     text = read_text(path)
     try:
         return parse(*text)
@@ -98,7 +98,10 @@ def read(path: str) -> Any:
 
 
 def parse(text: str | bytes, size: int | None = None) -> Any:
-    """Return the value of a JSON text; raise NotJsonError if it has too many for its size."""
+    """Return the value of a JSON text; raise NotJsonError if it is invalid or too complex.
+
+    `size` is the number of bytes on disk, which limits the number of values.
+    """
     try:
         data = text.encode() if isinstance(text, str) else text
         _check_shape(data, len(data) if size is None else size)
@@ -121,7 +124,7 @@ def parse(text: str | bytes, size: int | None = None) -> Any:
 
 
 def read_text(path: str) -> Text:
-    """Return the bytes of a JSON file, unpacked; raise DataError if it is too large."""
+    """Return the decompressed bytes of a JSON file; raise DataError if there are too many."""
     try:
         packed = _read_bytes(path)
     except (OSError, ValueError) as trouble:  # ValueError: a name with a null byte
@@ -131,7 +134,7 @@ def read_text(path: str) -> Text:
         return Text(packed, len(packed))
     most = min(LARGEST, max(UNPACKED, RATIO * len(packed)))
     try:
-        # Counted before any of it is kept: a small file can unpack to gigabytes.
+        # Count the bytes before keeping any: a small file can unpack to gigabytes.
         size = sum(map(len, _blocks(packed, kind, most)))
         if size <= most:
             return Text(b"".join(_blocks(packed, kind, most)), len(packed))
@@ -192,7 +195,7 @@ def _name(path: str) -> str:
 
 
 def _check_shape(data: bytes, size: int) -> None:
-    """Raise NotJsonError on too deep nesting or too many values, by brackets and commas.
+    """Count brackets and commas; raise NotJsonError on deep nesting or too many values.
 
     The counts are right up to the first byte that is not JSON, where the parser stops.
     """
@@ -219,7 +222,7 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
-        raise NotJsonError(f'has "{shorten(twice)}" twice in one object')
+        raise NotJsonError(f'has the key "{shorten(twice)}" twice in one object')
     return value
 
 
@@ -241,7 +244,7 @@ def _reject_constant(text: str) -> NoReturn:
 
 
 def compute_checksum(value: dict[str, Any]) -> str:
-    """Return the SHA-256 of an object without its checksum, whatever its formatting."""
+    """Return the SHA-256 of a JSON object without its checksum, ignoring its formatting."""
     content = {key: part for key, part in value.items() if key != "checksum"}
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -250,13 +253,13 @@ def compute_checksum(value: dict[str, Any]) -> str:
 def dump_with_checksum(
     value: dict[str, Any], ensure_ascii: bool = True, indent: int | None = 1
 ) -> str:
-    """Return the JSON text of an object with its checksum."""
+    """Return the JSON text of an object, with its checksum added."""
     value = {**value, "checksum": compute_checksum(value)}
     return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
 def kind_of_file(value: Any) -> str:
-    """Return the kind of a file of this program; "" for any other file."""
+    """Return the kind of file that a JSON value is from; "" if rosenblatt did not write it."""
     if not isinstance(value, dict):
         return ""
     kind = value.get("rosenblatt")
@@ -267,18 +270,18 @@ def kind_of_file(value: Any) -> str:
 
 
 class Parts:
-    """Check the values of a file one by one; raise DataError that names the wrong one."""
+    """Checks of single values of a file; DataError names the value that is wrong."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
 
     def wrong(self, where: str, what: str) -> NoReturn:
-        """Raise DataError about a value of the file."""
+        """Raise DataError with the place of an invalid value and what is wrong with it."""
         where = shorten(where, most=120)
         raise DataError(f"{self.name} is not a valid {self.kind}: {where} {what}.")
 
     def of_format(self, value: Any) -> dict[str, Any]:
-        """Return an object of the expected kind and its current format."""
+        """Return an object of the expected kind and current format; raise DataError otherwise."""
         found = kind_of_file(value)
         if found != self.kind:
             what = KINDS[found].description if found else f"not a {self.kind} of rosenblatt"
@@ -293,14 +296,14 @@ class Parts:
         return dict(value)
 
     def check_checksum(self, value: dict[str, Any]) -> None:
-        """Raise DataError if an object was changed after it was written."""
+        """Raise DataError if the checksum of an object does not match its content."""
         if value.get("checksum") != compute_checksum(value):
             raise DataError(
                 f"{self.name} was changed after it was written: its checksum does not match."
             )
 
     def number(self, value: Any, where: str) -> float:
-        """Return a finite number."""
+        """Return the value if it is a finite number; raise DataError otherwise."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.wrong(where, "is not a number")
         try:
@@ -312,25 +315,25 @@ class Parts:
         return result
 
     def text(self, value: Any, where: str) -> str:
-        """Return a text."""
+        """Return the value if it is text; raise DataError otherwise."""
         if not isinstance(value, str):
             self.wrong(where, "is not a text")
         return value
 
     def one_of(self, value: Any, choices: Any, where: str) -> str:
-        """Return one of some words."""
+        """Return the value if it is one of the choices; raise DataError otherwise."""
         if not isinstance(value, str) or value not in choices:
             self.wrong(where, f"is not one of {', '.join(choices)}")
         return value
 
     def whole(self, value: Any, where: str, least: int, most: int = MOST) -> int:
-        """Return an integer in a range."""
+        """Return the value if it is an integer in a range; raise DataError otherwise."""
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             self.wrong(where, f"is not an integer from {least} to {most}")
         return value
 
     def object(self, value: Any, where: str) -> dict[str, Any]:
-        """Return an object."""
+        """Return the value if it is an object; raise DataError otherwise."""
         if not isinstance(value, dict):
             self.wrong(where, "is not an object")
         return value

@@ -75,10 +75,10 @@ PROVES_OF_LABELS = {
     "checked.",
     "undecided": "Nothing is proved.",
 }
-MOST_IN_TABLE = 12  # labels, on a terminal
-MOST_PAIRS = 6  # of labels taken for one another, named in a sentence
+MOST_IN_TABLE = 12  # labels in a table on a terminal
+MOST_PAIRS = 6  # confusions of two labels that a sentence names
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-# A card suits light and dark notebooks.
+# Colors that suit light and dark notebooks.
 BOX = (
     "display:inline-block;max-width:44em;padding:.5em .9em;border-radius:6px;"
     "border:1px solid rgba(128,128,128,.45);font-family:system-ui,sans-serif;line-height:1.45"
@@ -88,7 +88,7 @@ MOST_BARS = 60
 
 
 def plural(count: float | str, thing: str, many: str = "") -> str:
-    """Return a number and a noun that agree; a number given as text is not formatted.
+    """Return a count with its noun, such as "2 mistakes"; a count given as text is not formatted.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def plural(count: float | str, thing: str, many: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage.
+    """Format a share as a percentage.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def percent(share: float) -> str:
 
 
 def shorten(text: str, most: int = QUOTED) -> str:
-    r"""Return text as it is quoted in a message: on one line, and shortened if it is long.
+    r"""Format text for quoting in a message: on one line, and shortened if it is long.
 
     Every message that quotes a cell, a line, a label or a name uses this function.
 
@@ -125,7 +125,7 @@ def shorten(text: str, most: int = QUOTED) -> str:
 
 
 def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
-    """Join words in a sentence; if there are many, only the first are named.
+    """Join words by commas and a conjunction; of many words, only the first are named.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
 
 
 def sanitize(text: str, kept: str = "") -> str:
-    r"""Escape control and invisible characters, which a terminal would obey.
+    r"""Escape control and invisible characters, so that a terminal does not obey them.
 
     Characters in `kept` are not escaped, for example the ends of lines in a table.
 
@@ -176,7 +176,7 @@ def dump_json_line(value: Any) -> str:
 
 
 def dump_json(value: Any) -> str:
-    """Return a value of a table as JSON: dates become text, NaN and infinity null.
+    """Return a value as JSON text; dates become text, and NaN and infinity become null.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def _without_infinities(value: Any) -> Any:
 
 
 def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
-    """Return the claim of a proof in words, for two labels or for many.
+    """Return the claim of a proof as a clause; `many` means more than two labels.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
 
 
 def name_classifier(many: bool) -> str:
-    """Return the noun for a classifier: a line, or weights if there are many labels."""
+    """Return "a line" for two labels, and "weights" for more than two."""
     return "weights" if many else "a line"
 
 
@@ -240,7 +240,7 @@ def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
 
 
 def is_close(bound: float, mistakes: float) -> bool:
-    """Return whether a lower bound is close enough to the mistakes to be reported.
+    """Return whether a lower bound is at least half the mistakes, so that it is reported.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def is_close(bound: float, mistakes: float) -> bool:
 
 
 def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False) -> str:
-    """Return that no line makes fewer mistakes, or fewer than a bound, and the proof.
+    """Return a clause that no line makes fewer mistakes, or fewer than `than`, with the proof.
 
     Examples
     --------
@@ -276,7 +276,10 @@ def describe_rule(yes: str, threshold: float) -> str:
 
 
 def describe_unconverged(reason: str, made: str, mistakes: float, examples: int, ask: str) -> str:
-    """Return the warning that PLA stopped early; `made` is what it did, `ask` a function."""
+    """Return the warning that PLA stopped before it converged.
+
+    `made` says how many updates it made, and `ask` names the function that decides separability.
+    """
     return (
         f"Perceptron stopped at {reason} after {made} and still makes "
         f"{plural(mistakes, 'mistake')} on {plural(examples, 'example')}. {ask}(X, y) decides "
@@ -286,7 +289,7 @@ def describe_unconverged(reason: str, made: str, mistakes: float, examples: int,
 
 
 def describe_update_bound(bound: float) -> str:
-    """Return a bound on the number of updates in words, as an integer or as an overflow.
+    """Describe a bound on the number of updates, also one that overflows float64.
 
     Examples
     --------
@@ -299,17 +302,17 @@ def describe_update_bound(bound: float) -> str:
 
 
 def finite_or_none(bound: float | None) -> float | None:
-    """Return a bound, or None if it is not finite."""
+    """Return a number, or None if it is NaN or infinite."""
     return bound if bound is not None and math.isfinite(bound) else None
 
 
 def floor_bound(bound: float) -> int:
-    """Return the largest integer within a bound, allowing for its rounding error."""
+    """Round a bound down to an integer, allowing for its rounding error."""
     return math.floor(bound * (1 + 1e-12))
 
 
 def format_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> list[str]:
-    """Return the confusion matrix as lines of text, or one sentence for many labels.
+    """Format a confusion matrix as lines of text, or as one sentence if there are many labels.
 
     Examples
     --------
@@ -343,7 +346,7 @@ def format_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) 
 
 
 def describe_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
-    """Return the most frequent confusions of labels in words.
+    """Return a sentence with the most frequent confusions of labels.
 
     Examples
     --------
@@ -370,12 +373,12 @@ def _shorten_label(label: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Return the number of columns of a text on a terminal."""
+    """Return the width of a text on a terminal, in columns."""
     return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
 
 
 def render_card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
-    """Return an HTML card with a title, facts in two columns, and more HTML below.
+    """Return an HTML card with a title, a table of facts, and further HTML below it.
 
     Text is escaped. A fact without a name takes the whole line.
 
@@ -398,7 +401,7 @@ def render_card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -
 
 
 def render_bars(counts: Sequence[int], name: str) -> str:
-    """Return an SVG bar chart of counts; neighbors are summed if there are more than 60."""
+    """Return an SVG bar chart of counts; adjacent counts are summed if there are more than 60."""
     from html import escape
 
     step = -(-len(counts) // MOST_BARS) or 1
@@ -418,7 +421,7 @@ def render_bars(counts: Sequence[int], name: str) -> str:
 
 
 def quote_column(name: str) -> str:
-    """Return a column as it is named in a message.
+    """Return the name of a column as messages spell it.
 
     Examples
     --------
