@@ -1,4 +1,4 @@
-"""Parts that all proofs share: claims, conflicts with multipliers, and a file with a checksum."""
+"""Parts that all proofs share: claims, conflicts, and the JSON format with a checksum."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ Vector = tuple[int, ...]
 
 
 class ProofError(RowError):
-    """A proof does not hold for the data; the message names the row or sum that fails."""
+    """Error raised if a proof does not hold for the data; it names the row or sum that fails."""
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
-        """Return the sentence with the rows named."""
+        """Return the message with the names of its rows filled in, shortened if it is long."""
         return cut_middle(super().describe(names))
 
 
 def no_such_row(n: Any) -> ProofError:
-    """Return the error for a row that the data do not have."""
+    """Return the error for a proof that names a row which the data do not have."""
     return ProofError(f"the proof names row {quote(n)}, counted from 0, which does not exist.")
 
 
 @contextmanager
 def refuse_other_data() -> Iterator[None]:
-    """Turn a ValueError about data into a ProofError: the proof is about other data.
+    """Turn each ValueError about data into a ProofError that the proof is about other data.
 
     No proof is ever made about data with invalid numbers, labels, weights or shapes. Arguments of
     a wrong type stay TypeErrors.
@@ -57,7 +57,7 @@ def refuse_other_data() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Rows that no w classifies all correctly: they have multipliers λ > 0 with Σ λ z = 0."""
+    """Rows that no w classifies all correctly, shown by multipliers λ > 0 with Σ λ z = 0."""
 
     rows: Vector  # the rows listed, counted from 0
     multipliers: Vector  # one per listed row
@@ -79,7 +79,7 @@ class Conflict:
 
 
 class SavedProof(ABC):
-    """A proof that is saved as JSON with a checksum."""
+    """Base class of proofs that are saved as JSON with a checksum."""
 
     CALLED = "a proof"
     FORMAT = "rosenblatt proof 3"
@@ -114,7 +114,7 @@ class SavedProof(ABC):
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """Return the proof in parsed JSON; raise ProofError if that was changed."""
+        """Create a proof from parsed JSON; raise ProofError if the JSON was changed."""
         try:
             if content["format"] != cls.FORMAT:
                 raise ProofError(
@@ -134,27 +134,27 @@ class SavedProof(ABC):
 
 
 def to_hex(numbers: Sequence[int]) -> list[str]:
-    """Return integers as hexadecimal text, which no reader rounds."""
+    """Convert integers to hexadecimal texts, which no reader of JSON rounds."""
     return [hex(v) for v in numbers]
 
 
 def from_hex(texts: Sequence[str]) -> Vector:
-    """Return integers from hexadecimal text."""
+    """Convert hexadecimal texts to integers."""
     return tuple(int(text, 16) for text in texts)
 
 
 def claim_mistakes(count: int) -> str:
-    """Return the claim that every w makes at least this many mistakes."""
+    """Return the text of the claim that every w makes at least `count` mistakes."""
     return f"at least {count} mistake{'s' if count > 1 else ''}"
 
 
 def claim_weight(weight: Fraction) -> str:
-    """Return the claim about the sample weight of mistakes, as an exact fraction."""
+    """Return the text of the claim that the mistakes of every w weigh at least `weight`."""
     return f"mistakes that weigh at least {weight}"
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Return the cost of mistakes in a claim, or None if it is no such claim."""
+    """Return the cost of mistakes that a claim states, or None if it is another kind of claim."""
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

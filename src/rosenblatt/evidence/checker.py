@@ -1,4 +1,4 @@
-"""The checker of proofs, which trusts nothing but integers.
+"""The checker of proofs, which uses exact integer arithmetic only.
 
 z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence support every verdict:
 
@@ -78,13 +78,13 @@ def check_types(proof: Proof) -> None:
 
 
 def check_x0(proof: Proof, x0: float) -> None:
-    """Check that the proof is about the constant feature that the data have."""
+    """Check that the proof and the data have the same constant feature x0."""
     if proof.x0 != x0:
         raise ProofError(f"the proof has x0 = {proof.x0!r}, the data have x0 = {x0!r}.")
 
 
 def _check_shape(proof: Proof) -> None:
-    """Check that the evidence is of the kind that its claim needs."""
+    """Check that a proof has the kinds of evidence that its claim needs, and no others."""
     about_mistakes = proof.claim not in VERDICTS
     if proof.weights and (about_mistakes or proof.claim == "inseparable"):
         raise ProofError(f"a proof of {quote(proof.claim)} has no weights, but this one has some.")
@@ -114,12 +114,12 @@ def _check_shape(proof: Proof) -> None:
 
 
 def cannot_prove(proof: Proof) -> ProofError:
-    """Return the error for evidence that does not suit its claim."""
+    """Return the error for a proof whose evidence cannot prove its claim."""
     return ProofError(f"{quote(proof.claim)} is not a claim that {proof.size} can prove.")
 
 
 class PackedLabels(NamedTuple):
-    """The shape of a block, and its labels, one bit each."""
+    """The shape of a block of rows, and its labels as one bit per row."""
 
     n: int
     d: int
@@ -128,19 +128,19 @@ class PackedLabels(NamedTuple):
 
 
 def pack_labels(block: Examples, first: int) -> PackedLabels:
-    """Return the labels of one block."""
+    """Return the shape and the labels of a block, one bit per label."""
     return PackedLabels(block.n, block.d, block.x0, np.packbits(block.y > 0))
 
 
 def fingerprint(examples: Examples) -> str:
-    """Return a digest of numbers and labels, the same for dense, CSR, float32 and float64."""
+    """Return a digest of the examples that does not depend on float type or sparse format."""
     digest = begin_fingerprint([pack_labels(examples, 0)])
     digest.update(row_codes(examples))
     return str(digest.hexdigest())
 
 
 def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
-    """Return the digest of shape and labels, which the codes of the rows are added to."""
+    """Return a digest of shape and labels, to which the caller adds the codes of the rows."""
     n, d, x0 = sum(block.n for block in labels), labels[0].d, labels[0].x0
     digest = hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
     for block in labels:
@@ -150,14 +150,14 @@ def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
 
 
 class WeightDigest:
-    """A digest of sample weights, block by block, and the largest unit that divides them."""
+    """A digest of sample weights, and the largest power of two that divides them all."""
 
     def __init__(self) -> None:
-        self.power: int | None = None  # of two: the unit
+        self.power: int | None = None  # exponent of the power of two
         self.sum = hashlib.sha256()
 
     def add(self, weights: NDArray[np.float64] | None) -> WeightDigest:
-        """Add the weights of the next rows."""
+        """Add the sample weights of the next block of rows."""
         if weights is not None:
             self.sum.update((weights + 0.0).data)
             power = power_of(weights)
@@ -166,22 +166,22 @@ class WeightDigest:
 
     @property
     def text(self) -> str:
-        """The digest of all weights, or an empty text without weights."""
+        """The digest of all weights as text, empty if there are no weights."""
         return "" if self.power is None else self.sum.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that a proof needs to know about the rows, from one pass over their blocks."""
+    """The facts about the rows that a proof is checked with, from one pass over their blocks."""
 
     proof: Proof
     n: int
     data: str  # the fingerprint of the rows
-    sample_weights: WeightDigest  # where the proof is about any
+    sample_weights: WeightDigest  # empty unless the proof is about sample weights
     listed: Picked  # the rows that the proof names
     rest: Total  # the sum of all other rows, where they have a multiplier; its unit suits all rows
     positive: bool  # whether w·z > 0 for any row
-    wrong: ProofError | None  # about the first product with the wrong sign
+    wrong: ProofError | None  # error about the first product with the wrong sign
     also: list[tuple[Any, ...]]  # results of additional work in the same pass, block by block
 
     @classmethod
@@ -193,7 +193,7 @@ class Evidence:
         also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
-        """Make one pass over the rows, and another for their labels if they are not given.
+        """Collect the facts in one pass over the rows, and a pass before it for missing labels.
 
         With `anew`, codes of rows are computed again rather than taken from the cache.
         """
@@ -205,7 +205,7 @@ class Evidence:
         n = sum(block.n for block in labels)
         named = {m for one in proof.conflicts for m in one.rows}
         named.update(m for group in proof.duplicates for m in group)
-        named.update(() if proof.tree is None else proof.tree.nodes)  # negative ones are no rows
+        named.update(() if proof.tree is None else proof.tree.nodes)  # negative nodes are leaves
         numbers = sorted(m for m in named if 0 <= m < n)
         work = _BlockEvidence(proof, np.array(numbers, dtype=np.intp), also, anew)
         digest, sample_weights, found = begin_fingerprint(labels), WeightDigest(), []
@@ -227,7 +227,7 @@ class Evidence:
         )
 
     def check(self) -> bool:
-        """Return True if the evidence proves the claim; else raise ProofError."""
+        """Return True if the evidence proves the claim, otherwise raise ProofError."""
         proof = self.proof
         self._check_form()
         if proof.enumeration:
@@ -248,7 +248,7 @@ class Evidence:
         return True
 
     def check_by_enumeration(self, blocks: Blocks) -> bool:
-        """Return True if another enumeration of all cells confirms the claim; else raise."""
+        """Return True if a new enumeration of cells confirms the claim, else raise ProofError."""
         from rosenblatt.algorithms.cells import none_by_walking
 
         self._check_form()
@@ -265,7 +265,7 @@ class Evidence:
         return True
 
     def _check_form(self) -> None:
-        """Check the evidence but for its sums and products: weights, duplicates, row numbers."""
+        """Check the form of the evidence: its parts, sample weights, duplicates and row numbers."""
         proof = self.proof
         _check_shape(proof)
         if proof.sample_weight_digest and not self.sample_weights.text:
@@ -277,12 +277,12 @@ class Evidence:
 
     @property
     def _need(self) -> int:
-        """The cost of mistakes that is claimed, in units of the weights, rounded up."""
+        """The claimed cost of mistakes in units of the sample weights, rounded up."""
         cost = parse_claim(self.proof.claim, bool(self.proof.sample_weight_digest)) or Fraction(0)
         return math.ceil(cost / Fraction(2) ** (self.sample_weights.power or 0))
 
     def _check_mistakes(self) -> None:
-        """Check that the conflicts prove the cost of mistakes, alone or by the tree."""
+        """Check that the conflicts, or the tree over them, prove the claimed cost of mistakes."""
         proof, need, costs = self.proof, self._need, self._costs()
         if proof.tree is None:
             if sum(min(costs[n] for n in one.rows) for one in proof.conflicts) != need:
@@ -293,7 +293,7 @@ class Evidence:
             )
 
     def _costs(self) -> dict[int, int]:
-        """Return the cost of each listed row; the first of duplicate rows has their total."""
+        """Return the cost of each listed row; the first of equal rows gets the cost of all."""
         numbers, examples = self.listed.numbers.tolist(), self.listed.examples
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
@@ -309,7 +309,7 @@ class Evidence:
         return "x0" if x0 and j == 0 else f"column {j - x0}"
 
     def _check_span(self, conflict: Conflict) -> None:
-        """Check that no w has w·z ≥ 0 everywhere and > 0 somewhere.
+        """Check that no w has w·z ≥ 0 for all rows and w·z > 0 for some row.
 
         Such a w has w·z = 0 on all rows of the conflict. If these are all rows, or if their rank is
         the dimension, there is no such w. A rank modulo a prime is never too large.
@@ -328,10 +328,10 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class _BlockEvidence:
-    """The work of `Evidence.of` on one block."""
+    """A function that collects the facts for `Evidence` about one block of rows."""
 
     proof: Proof
-    numbers: NDArray[np.intp]  # of the rows that the proof names
+    numbers: NDArray[np.intp]  # numbers of the rows that the proof names
     also: tuple[Work[Any], ...]
     anew: bool  # whether to compute the codes of rows again
 
@@ -358,7 +358,7 @@ class _BlockEvidence:
 def check_products(
     weights: Sequence[int], examples: Examples, first: int = 0, *, strict: bool
 ) -> bool:
-    """Check that no w·z_n is negative and, if strict, none is zero; return if any is positive.
+    """Check that no w·z_n is negative, nor zero if strict; return whether any is positive.
 
     `first` is the number of the first row.
     """
@@ -377,9 +377,9 @@ def check_products(
 
 
 def _check_numbers(proof: Proof, n_rows: int) -> None:
-    """Check that conflicts have existing rows, each once, with positive multipliers.
+    """Check that conflicts name existing rows, each row once, with positive multipliers.
 
-    Without a tree conflicts are disjoint.
+    Without a tree, no two conflicts may share a row.
     """
     others = {n for group in proof.duplicates for n in group[1:]}
     seen: set[int] = set()
@@ -403,7 +403,7 @@ def _check_numbers(proof: Proof, n_rows: int) -> None:
 
 
 def _check_duplicates(groups: Sequence[Vector], n_rows: int) -> None:
-    """Check that groups have at least two rows, in order, and no row is in two."""
+    """Check that groups of equal rows have two or more, in order, and share no row."""
     seen: set[int] = set()
     for group in groups:
         if len(group) < 2 or list(group) != sorted(set(group)):
@@ -432,7 +432,7 @@ def _check_equal(groups: Sequence[Vector], listed: Picked) -> None:
 def check_sum(
     conflict: Conflict, listed: Picked, rest: Total, column_name: Callable[[int], str]
 ) -> None:
-    """Check that Σ λ z = 0 in every column: the listed rows, and the sum of the rest."""
+    """Check that Σ λ z over the listed rows and the rest is zero in every column."""
     others, unit = rest
     places = np.searchsorted(listed.numbers, conflict.rows)
     sums = sum_multiples(conflict.multipliers, listed.examples, places, unit)

@@ -1,6 +1,6 @@
-"""Directions in which a likelihood never falls: the rows they separate, the estimates they move.
+"""Directions in which a likelihood never falls, the rows they separate, and the estimates.
 
-Rows z ask for γ·z ≥ 0, pinned rows for γ·z = 0. A row is *separated* if some such γ has γ·z > 0
+A row z requires γ·z ≥ 0, a *pinned* row γ·z = 0. A row is *separated* if some such γ has γ·z > 0
 there, and *overlaps* otherwise. One γ is positive on every separated row and zero on the others,
 and one set of multipliers, positive on every overlapping row and of any sign on pinned ones, has
 Σ λ z = 0: a strictly complementary pair, and each side proves the other's rows. An estimate is
@@ -44,17 +44,17 @@ from rosenblatt.examples import Examples
 
 Ints = NDArray[np.intp]
 
-SPARE = 8  # rows looked at beyond those that are needed to span a space
-ALONE = 100  # columns of which each is tried alone
-FEW = 24  # more columns to drop than so many are no advice
-MANY = 400  # of so many columns those to drop are not looked for: it would take minutes
+SPARE = 8  # rows tried in addition to the number needed to span a space
+ALONE = 100  # with at most this many columns, dropping each one alone is tried
+FEW = 24  # advice to drop more columns than this is not given
+MANY = 400  # with more columns, none to drop are searched for: it would take minutes
 
 NO_PART = Conflict((), ())
 
-# Why an estimate is what it is, in words.
+# Words for why an estimate is finite, infinite or unknown.
 FINITE, UP, DOWN = "finite", "grows without bound", "falls without bound"
 EITHER, UNKNOWN = "infinite, of either sign", "not identified by any row"
-UNSIGNED = "infinite, its sign not known"  # where the run ended before it was
+UNSIGNED = "infinite, its sign not known"  # if the run ended before the sign was found
 UNDECIDED = "not decided in the time given"
 BEFORE = "before all was known about the coefficients"
 INFINITE = (UP, DOWN, EITHER, UNSIGNED)
@@ -74,7 +74,7 @@ SHORT = {
 
 @dataclass(frozen=True)
 class Watch:
-    """The deadline of a decision, and the callback of its progress after each pass."""
+    """The deadline of a decision, and a callback that reports progress after each pass."""
 
     tell: ProgressCallback = lambda point, passes: None
     deadline: Deadline = NEVER
@@ -86,26 +86,26 @@ class Watch:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Which rows are separated, γ and multipliers that show it, and the span of the others."""
+    """Which rows are separated, with a direction γ and multipliers that prove it."""
 
-    separated: Mask  # one for each row
+    separated: Mask  # whether each row is separated
     direction: Vector = ()  # γ: positive on separated rows, zero on the others
-    part: Conflict = NO_PART  # its rest is of rows that overlap, neither listed nor pinned
+    part: Conflict = NO_PART  # its rest: rows that overlap and are neither listed nor pinned
     spanning: tuple[int, ...] = ()  # independent rows that span the overlapping ones
-    reason: str = ""  # why it is undecided
+    reason: str = ""  # why the decision is undecided
 
 
 @dataclass(frozen=True)
 class Blame:
-    """Why each estimate is what it is, and columns without which none is infinite."""
+    """Why each estimate is finite or not, and columns to drop so that none is infinite."""
 
-    why: tuple[str, ...]  # for each coefficient
-    drop: tuple[str, ...] = ()  # none where it would take many, or is not known
-    reason: str = ""  # why something is not known
+    why: tuple[str, ...]  # one reason per coefficient
+    drop: tuple[str, ...] = ()  # empty if many would have to be dropped, or if unknown
+    reason: str = ""  # why some results are missing
 
 
 def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
-    """Find out which rows are separated, exactly.
+    """Find the separated rows in exact arithmetic.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
 
 
 def direction_of(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
-    """Return a direction that is positive wherever one can be, or None if undecided.
+    """Return a direction that is positive on every separated row, or None if undecided.
 
     It is all zeros if no direction is positive anywhere; with `row`, also as soon as it is known
     that none is positive in that row.
@@ -151,7 +151,10 @@ def direction_of(constraints: Constraints, watch: Watch, row: int | None = None)
 def _without_pinned(
     constraints: Constraints, deadline: Deadline
 ) -> tuple[SignedRows, list[Alternative]]:
-    """Divide out the span of the pinned rows; return all rows, and those that span it."""
+    """Project out the span of the pinned rows; return all rows, and pinned rows that span it.
+
+    A pinned row z requires γ·z = 0. The rows that span are returned with multipliers of 0.
+    """
     examples = constraints.examples
     signed = SignedRows(examples, Scale.even(examples, summarize(examples)), deadline=deadline)
     free, signed = _span(signed, np.flatnonzero(constraints.pinned))
@@ -159,7 +162,7 @@ def _without_pinned(
 
 
 def _span(signed: SignedRows, among: NDArray[np.intp]) -> tuple[list[int], SignedRows]:
-    """Return independent rows that span some rows, and all rows with it divided out."""
+    """Return independent rows with the span of `among`, and all rows with that span divided out."""
     spanning: list[int] = []
     signed = divide_out(signed, [])
     while signed.alive is not None and len(left := among[signed.alive[among]]):
@@ -171,13 +174,13 @@ def _span(signed: SignedRows, among: NDArray[np.intp]) -> tuple[list[int], Signe
 
 
 def _spanning_rows(examples: Examples, among: Any, deadline: Deadline) -> list[int]:
-    """Return independent rows that span some of the examples."""
+    """Return linearly independent rows that have the same span as `among`."""
     signed = SignedRows(examples, Scale.even(examples, summarize(examples)), deadline=deadline)
     return _span(signed, np.asarray(among, dtype=np.intp))[0]
 
 
 def blame(asked: Question, found: Partition, watch: Watch) -> Blame:
-    """Decide why each estimate is finite or not; if interrupted, return what is known."""
+    """Decide whether each estimate is finite; if interrupted, return the results so far."""
     constraints, reason = asked.constraints, ""
     why = [UNDECIDED] * len(asked.names)
     drop: Sequence[str] = ()
@@ -195,12 +198,12 @@ def blame(asked: Question, found: Partition, watch: Watch) -> Blame:
 
 
 def explain_end(end: BaseException) -> str:
-    """Return the reason why something is undecided."""
+    """Return whether an interruption or the time limit ended a decision, in words."""
     return "interrupted" if isinstance(end, KeyboardInterrupt) else "the time limit was reached"
 
 
 def _known(examples: Examples, found: Partition, deadline: Deadline) -> tuple[list[str], bool]:
-    """Classify coefficients by ranks; return also whether there is only one direction."""
+    """Classify coefficients by ranks; also return whether only one direction is possible."""
     over = _null_space(examples, found.spanning, deadline)
     rows, spanning = np.flatnonzero(found.separated), list(found.spanning)
     spanning += _spanning_rows(examples, rows, deadline) if len(rows) else []
@@ -211,13 +214,13 @@ def _known(examples: Examples, found: Partition, deadline: Deadline) -> tuple[li
 
 
 def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
-    """Compute the γ that are zero on some rows; pivot coordinates follow from the others."""
+    """Compute all γ that are zero on some rows, as pivot coordinates in terms of the others."""
     signed = SignedRows(examples, Scale(np.ones(examples.d)), deadline=deadline)
     return compute_quotient(signed, spanning)
 
 
 def _determined(quotient: Quotient, dimension: int) -> Mask:
-    """Check which coordinates are zero in every vector of a null space."""
+    """Return which coordinates are zero in every vector of a null space."""
     result = np.zeros(dimension, dtype=bool)
     table: list[list[Any]] = quotient.fill.tolist()
     if quotient.fill.ncols() == 0:
@@ -229,7 +232,7 @@ def _determined(quotient: Quotient, dimension: int) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """The cone of directions γ, and the signs that coefficients have in it."""
+    """The cone of all directions γ, and the signs that coefficients take in it."""
 
     constraints: Constraints
     found: Partition
@@ -237,7 +240,7 @@ class Cone:
     watch: Watch
 
     def sign(self, j: int, *, alone: bool) -> str:
-        """Return whether coefficient j is positive, negative or either in the cone."""
+        """Return whether the estimate of coefficient j grows, falls, or can do either."""
         signs = {(v[j] > 0) - (v[j] < 0) for v in self.directions} - {0}
         for side in (1, -1):
             if side not in signs and not alone:
@@ -248,7 +251,7 @@ class Cone:
         return EITHER if len(signs) == 2 else UP if signs == {1} else DOWN
 
     def possible(self, j: int, side: int) -> bool | None:
-        """Check whether some direction has this sign at j; return None if undecided."""
+        """Check whether coefficient j has this sign in some direction; return None if undecided."""
         small = self._small([j], side)
         small.pinned[-1] = False
         found = direction_of(small, self.watch, row=len(small.pinned) - 1)
@@ -258,13 +261,13 @@ class Cone:
         return side * found[j] > 0
 
     def without(self, columns: Sequence[int]) -> Vector | None:
-        """Return a direction left without some columns: zeros if none, None if undecided."""
+        """Return a direction left if columns are dropped: zeros if none is, None if undecided."""
         return direction_of(self._small(columns), self.watch)
 
     def _small(self, columns: Sequence[int], side: int = 1) -> Constraints:
-        """Return the separated rows, rows that span the others, and one row per given column.
+        """Return constraints from the separated rows, rows that span the others, and given columns.
 
-        All but the separated rows are pinned. The row of a column has one nonzero entry, as large
+        All but the separated rows are pinned. A given column's row has one nonzero entry, as large
         as the largest number of that column, so that all rows have a similar scale.
         """
         examples = self.constraints.examples
@@ -285,7 +288,7 @@ def find_droppable(
     asked: Question,
     why: Sequence[str],
 ) -> list[str]:
-    """Find few columns to drop so that nothing is separated: one if one will do.
+    """Find few columns to drop so that no row is separated, a single one if possible.
 
     `without` returns a direction that is left once coefficients are dropped, zeros if there is
     none, None if that is unknown.

@@ -1,4 +1,4 @@
-"""Conflicts whose rows cost least, or a line: one linear program, solved many times.
+"""A search for conflicts whose rows cost least, or for a line, by linear programs.
 
 Rows a are a conflict if some λ ≥ 0 with Σ λ = 1 has Σ λ a = 0. Over these λ the simplex method
 minimizes Σ λ·cost: a vertex has at most one row more than a row has numbers. The dual solution is
@@ -26,20 +26,20 @@ Set = tuple[int, ...]
 
 ARTIFICIAL = 1e4  # cost of an artificial column: it leaves the basis if there is any conflict
 SMALL = 1e-9
-DEPENDENT = 1e-9  # of the longest column: less is left of a column that depends on others
-ROUNDS, WORK = (8, 40), 2**18  # of one search: fewer rounds for more numbers
-PIVOTS = 2000  # of one linear program
-EXCHANGES = 50  # of one conflict
+DEPENDENT = 1e-9  # a column whose remainder is a smaller share of the longest is dependent
+ROUNDS, WORK = (8, 40), 2**18  # rounds of one search, fewer for more numbers
+PIVOTS = 2000  # maximum number of pivots of one linear program
+EXCHANGES = 50  # maximum number of exchanges of rows in one conflict
 PATIENCE = 50  # pivots without gain, after which the first row that helps enters
-USED = 0.3  # added to the cost of a row in a conflict, for the rounds that follow
-MOST_SETS = 64  # of one search
+USED = 0.3  # a row of a conflict costs this much more in the rounds that follow
+MOST_SETS = 64  # maximum number of conflicts that one search finds
 FOUND, STUCK, NONE = range(3)
 
 
 class Vertex(NamedTuple):
-    """A vertex: its rows (-1 an artificial one), the inverse of their matrix, the dual.
+    """A vertex of the linear program: its rows, the inverse of their matrix, the dual solution.
 
-    The last column of the inverse holds the multipliers.
+    Artificial rows have the number -1. The last column of the inverse holds the multipliers.
     """
 
     rows: np.ndarray
@@ -48,17 +48,17 @@ class Vertex(NamedTuple):
 
     @classmethod
     def artificial(cls, m: int) -> Vertex:
-        """Return the vertex of artificial rows only."""
+        """Return the vertex whose rows are all artificial."""
         return cls(np.full(m, -1), np.eye(m), np.zeros(m))
 
 
 class Workspace(NamedTuple):
-    """Buffers of a search: loops that create no arrays compile in half the time."""
+    """Buffers that are passed to loops: loops that create no arrays compile in half the time."""
 
-    inside: np.ndarray  # whether a row is one of the vertex
-    change: np.ndarray  # of each multiplier
-    best: np.ndarray  # the change that gains most
-    rows: np.ndarray  # of the vertex
+    inside: np.ndarray  # whether each row is a row of the vertex
+    change: np.ndarray  # change of each multiplier
+    best: np.ndarray  # change of each multiplier for the exchange that gains most
+    rows: np.ndarray  # rows of the vertex
 
 
 class Finder:
@@ -102,9 +102,10 @@ class Finder:
         self.vertex = Vertex.artificial(m)
 
     def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
-        """Find what seem to be conflicts, whose rows cost less than `limit` together, and a line.
+        """Search for conflicts whose rows cost less than `limit` in all, and for a line.
 
-        The line classifies cheap rows correctly. Each round draws other costs at random; rows of
+        Conflicts are found in floats, so they may be wrong. The line classifies cheap rows
+        correctly. Each round draws other costs at random; rows of
         conflicts that were found cost more in the rounds that follow.
         """
         if not self.able:
@@ -135,7 +136,7 @@ class Finder:
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
-    """Minimize at random costs, exchange at the given ones, and keep cheap conflicts."""
+    """Find cheap conflicts: minimize at random costs, then exchange rows at the given costs."""
     v, at = vertices
     given, costs, used, chances, limit = plan
     m = A.shape[1]
@@ -169,7 +170,7 @@ def search_rounds(A, vertices, workspace, plan, found, sizes, line):
 
 
 def minimize(A, costs, v, workspace):
-    """Minimize Σ λ·cost by the simplex method, moving the vertex v."""
+    """Move the vertex v to one of least Σ λ·cost by the simplex method."""
     n, m = A.shape
     inside, change = workspace.inside, workspace.change
     mark(v, inside)
@@ -208,7 +209,7 @@ def minimize(A, costs, v, workspace):
 
 
 def exchange(A, costs, v, workspace):
-    """Exchange rows of the vertex while their total cost falls; return it."""
+    """Exchange rows of the vertex while their total cost falls; return the total cost."""
     n, m = A.shape
     inside, change, best = workspace.inside, workspace.change, workspace.best
     mark(v, inside)
@@ -243,7 +244,7 @@ def exchange(A, costs, v, workspace):
 
 
 def mark(v, inside):
-    """Mark the rows of the vertex, and no others."""
+    """Set `inside` to whether each row is a row of the vertex."""
     for i in range(len(inside)):
         inside[i] = False
     for k in range(len(v.rows)):
@@ -262,7 +263,7 @@ def compute_dual(costs, v):
 
 
 def find_change(A, v, new, change):
-    """Compute how each multiplier falls as that of a new row grows."""
+    """Compute how much each multiplier falls per unit of the multiplier of a new row."""
     m = len(v.rows)
     for k in range(m):
         s = 0.0
@@ -272,9 +273,9 @@ def find_change(A, v, new, change):
 
 
 def find_leaving(v, change):
-    """Find which multiplier reaches zero first, and how far the new one has grown by then.
+    """Return which multiplier reaches zero first, and how large the new one is by then.
 
-    Of several, an artificial one leaves, or the one that falls fastest.
+    Of several, that of an artificial row is returned, or else the one that falls fastest.
     """
     m = len(change)
     length = np.inf
@@ -292,7 +293,7 @@ def find_leaving(v, change):
 
 
 def replace_row(v, old, new, change):
-    """Replace a row of the vertex, and update the inverse."""
+    """Replace a row of the vertex by a new one, and update the inverse."""
     m = len(change)
     for j in range(m):
         v.inverse[old, j] /= change[old]
@@ -328,7 +329,7 @@ def invert(A, v, workspace):
 
 @functools.cache
 def bind() -> None:
-    """Register the helpers of this file with Numba."""
+    """Register the functions that kernels of this file call with Numba."""
     loops = mark, minimize, exchange, compute_dual, find_change, find_leaving, replace_row, invert
     helpers(*loops, **UNCOUNTED)
 

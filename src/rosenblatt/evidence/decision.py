@@ -62,36 +62,37 @@ from rosenblatt.evidence.signedrows import (
 )
 from rosenblatt.examples import Examples
 
-BITS = (53, 106, 212, 424)  # digits to which exact weights are rounded: the fewest that suffice
-ANY = 1.0  # the gap that any separator meets
-QUICK_EPOCHS = 100  # of a quick try of PLA
+BITS = (53, 106, 212, 424)  # binary digits of rounded weights: the fewest that still separate
+ANY = 1.0  # a gap that every separator meets, whatever its margin
+QUICK_EPOCHS = 100  # maximum number of epochs of PLA, which is tried first
 MANY_FEATURES = 1000
-SMALL = 2**19  # entries of data for which exact passes are affordable
-FEW = 32  # rows of an active set for which fractions are affordable
-ON_THE_MARGIN = 1e-7  # rows this near to the margin, relative to its width, count as on it
-EXACT_ENTRIES = 2**16  # an active set with more is summed in floats with a rounding error bound
-MULTIPLES = 64  # of weights that are tried, because rounding decides which floats separate
+SMALL = 2**19  # with more entries of data, exact passes would take too long
+FEW = 32  # with more rows in the active set, fractions would take too long
+ON_THE_MARGIN = 1e-7  # rows within this share of the margin beyond it count as on the margin
+EXACT_ENTRIES = 2**16  # larger active sets are summed in floats with a rounding error bound
+MULTIPLES = 64  # multiples of weights to round: chance decides which floats separate
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
     """A verdict and the integers that prove it."""
 
-    verdict: str  # one of Separability's; "not separable" where time ended the search for which
+    verdict: str  # as in Separability, or "not separable" if time ended before it was known which
     weights: Vector = ()  # a positive multiple of the augmented weights
     conflict: Conflict | None = None  # the rows with multipliers that prove the verdict
     first: Conflict | None = None  # the first conflict found, perhaps of fewer rows
     point: Point | None = None  # the result of the first call of the float solver
-    reason: str = ""  # why it is undecided
+    reason: str = ""  # why the verdict is unknown
     measured: Measured | None = None  # margin and support of weights that separate
 
 
 def decide(
     plain: SignedRows, look: DataSummary, widest: bool, watch: ProgressCallback, known: Vector = ()
 ) -> Decision:
-    """Decide about rows in one unit, with the widest margin if `widest` and some w separates.
+    """Decide whether rows are separable, and find the widest margin if so and if `widest`.
 
-    The passes of `plain` are counted on. If weights are known to separate, only their margin is
+    The rows of `plain` have one unit. Passes are added to its count. If `known` weights separate,
+    only their margin is
     computed.
     """
     signed = plain
@@ -108,7 +109,7 @@ def decide(
     point = decision.point if signed is plain else None
     best = measure(patient, decision.weights, point)
     if widest:
-        # It is proved by now: whatever ends this, the separator and its gap are known.
+        # Separability is proved by now, so an interruption loses only a wider margin.
         with contextlib.suppress(KeyboardInterrupt, OutOfTimeError):
             best = widen_margin(plain, best, point, watch)
     if not best.sure:
@@ -117,7 +118,7 @@ def decide(
 
 
 def _try_pla(signed: SignedRows) -> Vector:
-    """Run PLA for a few epochs where features are many, which makes a separator likely."""
+    """Run PLA for some epochs if features are many; return separating weights, or none."""
     examples = replace(signed.examples, weights=None)  # PLA leaves out rows of weight 0
     if not (examples.is_sparse or examples.d >= MANY_FEATURES):
         return ()
@@ -132,12 +133,12 @@ def _try_pla(signed: SignedRows) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The rows left when the span of rows with multipliers is divided out."""
+    """The rows that are left after the span of all rows with multipliers is divided out."""
 
     signed: SignedRows
     first: Point | None  # the result of the first call of the float solver
-    weights: Vector | None  # positive on all rows left, empty if none are; None if undecided
-    reason: str = ""  # why it is undecided
+    weights: Vector | None  # positive on all rows left, empty if no row is; None if undecided
+    reason: str = ""  # why the verdict is unknown
 
 
 def reduce_faces(
@@ -163,7 +164,7 @@ def reduce_faces(
         if found.weights:
             return Reduced(signed, first, shorten_weights(signed, found))
         if signed.quotient and not any(signed.exact(found.rows).entries()):
-            # They vanish already: dividing out their span would change nothing, forever.
+            # These rows are zero already: dividing out their span would never change anything.
             reason = "the rows with multipliers span no more than those before them"
             return Reduced(signed, first, None, reason)
         carried.append(found)
@@ -227,7 +228,7 @@ def find_conflict_or_weights(
 
 
 def resolve(signed: SignedRows, point: Point) -> Alternative | None:
-    """Make the result of the float solver exact, or continue from it in exact arithmetic."""
+    """Find exact weights or multipliers, starting from the result of the float solver."""
     found = find_separator(signed, point)
     if found is not None:
         return found
@@ -238,7 +239,7 @@ def resolve(signed: SignedRows, point: Point) -> Alternative | None:
 
 
 def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
-    """Return the weights of the float solver, of unit length, if they separate exactly."""
+    """Return the float solver's weights scaled to unit length, if they separate exactly."""
     if not point.lower > 0:
         return None
     w = to_fractions(point.w / np.linalg.norm(point.w))
@@ -246,12 +247,12 @@ def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
 
 
 def separates(signed: SignedRows, w: Fractions) -> bool:
-    """Check whether w·z > 0 for every row, exactly."""
+    """Return whether w·z > 0 for every row in exact arithmetic."""
     return all(excess > 0 for _, excess in find_below(signed, w, flint.fmpq(0)))
 
 
 def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
-    """Return augmented integer weights, rounded to the fewest digits that still separate."""
+    """Round separating weights to the fewest digits that still separate, as integers."""
     w = found.weights
     if not found.rounded:
         w = next((cut for bits in BITS if separates(signed, cut := round_to_bits(w, bits))), w)
@@ -259,13 +260,13 @@ def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
 
 
 def round_to_bits(w: Fractions, bits: int) -> Fractions:
-    """Scale weights to at most 1 and round them to this many binary places."""
+    """Scale weights to a largest size of 1 and round them to this many binary places."""
     largest = max(abs(v) for v in w)
     return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
 
 
 def _find_zero_row(signed: SignedRows) -> list[Alternative]:
-    """Find a row of zeros, which is a conflict by itself."""
+    """Return a row of zeros, which is a conflict by itself, or an empty list."""
     if signed.examples.x0:
         return []
     zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)
@@ -273,7 +274,7 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
 
 
 def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
-    """Divide out the span of the rows that have multipliers.
+    """Divide out the span of the rows with multipliers, and leave out all rows in that span.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.
@@ -306,7 +307,7 @@ def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
 
 
 def _combine_all(signed: SignedRows, carried: Sequence[Alternative]) -> Conflict:
-    """Join the multipliers of all rounds; give every row one if their rows do not span all."""
+    """Combine the multipliers of all rounds, with one for every row unless their rows span all."""
     found = join_multipliers(signed, carried)
     Z = signed.exact_whole(found.rows)
     if len(independent_columns(Z)) < Z.ncols() and len(found.rows) < signed.examples.n:
@@ -317,9 +318,10 @@ def _combine_all(signed: SignedRows, carried: Sequence[Alternative]) -> Conflict
 def join_multipliers(
     signed: SignedRows, carried: Sequence[Alternative], free: int = 0
 ) -> Alternative:
-    """Join the multipliers of all rounds; the first `free` rows may have any sign.
+    """Combine the multipliers of all rounds into one set with Σ λ z = 0.
 
-    The rows of a round sum to zero up to the span of the rows before them. So each round is
+    All are positive, except that the first `free` rows may have multipliers of any sign. The rows
+    of a round sum to zero up to the span of the rows before them. So each round is
     multiplied by a power of two that makes up for what all later rounds take from it. One system
     is solved for all rounds: solved one by one, multipliers would grow longer with each.
     """
@@ -360,14 +362,14 @@ def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
 
 
 def _power_above(v: Any) -> Any:
-    """Return a power of two above a fraction, at least 1."""
+    """Return a power of two that is above a fraction and at least 1."""
     return times_power(1, max(0, int(v.p).bit_length() - int(v.q).bit_length() + 1) if v > 0 else 0)
 
 
 def add_remaining_rows(
     signed: SignedRows, found: Alternative, rest: Total, free: int = 0
 ) -> Conflict:
-    """Give all rows that are not listed the multiplier 1; the listed rows span them.
+    """Give the multiplier 1 to every row that is not listed but in the span of those that are.
 
     `rest` is the sum of those rows, a combination of the listed ones. The multipliers are scaled
     up until all of them stay positive, except for the first `free` rows.
@@ -388,7 +390,7 @@ def add_remaining_rows(
 
 
 def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conflict:
-    """Return the multipliers of the original rows as a conflict in integers."""
+    """Convert multipliers of scaled rows to a conflict: integer multipliers of original rows."""
     true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
     whole = clear_denominators([*true, flint.fmpq(rest)])
     order = sorted(range(len(found.rows)), key=found.rows.__getitem__)
@@ -401,9 +403,9 @@ class Measured:
     """Integer weights that separate, with their margin and support."""
 
     weights: Vector
-    floats: Floats | None  # rounded to unit length; of a decision, floats that separate, if any
-    margin: float  # of the integers, rounded down
-    upper: float  # no margin is wider; rounded up
+    floats: Floats | None  # rounded, of unit length; in a Decision, floats that separate or None
+    margin: float  # margin of the integer weights, rounded down
+    upper: float  # upper bound on the margin of any weights, rounded up
     support: Rows  # the rows on the margin
     sure: bool = False  # whether the floats separate despite any rounding
 
@@ -417,7 +419,10 @@ Hull = tuple[Sequence[int], Fractions]  # a point of the convex hull: rows, mult
 
 
 def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Measured:
-    """Measure integer weights that separate; a point of the hull bounds all margins."""
+    """Compute margin and support of separating weights, and a bound on the margin of any w.
+
+    The bound is the distance from the origin of `at`, a point of the convex hull of the rows.
+    """
     examples, w = signed.examples, to_unit_length(weights)
     s, bound = signed.scores_whole(w), rounding_bound(signed, w)
     least = float(s.min())
@@ -442,7 +447,7 @@ def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Mea
 
 
 def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -> float:
-    """Compute the distance of a point of the hull from the origin, rounded up."""
+    """Compute the distance from the origin of a point of the convex hull, rounded up."""
     if len(rows) * signed.dimension <= EXACT_ENTRIES:
         x = flint.fmpq_mat(1, len(rows), multipliers) * signed.exact(rows)
         total = sum(multipliers, flint.fmpq(0))
@@ -477,13 +482,13 @@ def widen_margin(
 
 
 def _better(one: Measured, other: Measured) -> Measured:
-    """Return the wider of two separators with the lower of their upper bounds."""
+    """Return the separator with the wider margin, with the lower of both upper bounds."""
     wider = one if one.margin > other.margin else other
     return replace(wider, upper=min(one.upper, other.upper))
 
 
 def _widen_exactly(plain: SignedRows, point: Point) -> Measured | None:
-    """Find the widest separator in fractions, and round it to as many digits as the gap needs."""
+    """Find the widest separator in fractions, and round it to as few digits as its gap allows."""
     found = ExactSolver(plain, point.rows.tolist(), point.multipliers).run(widest=True)
     if found is None or not found.weights:
         return None
@@ -496,14 +501,14 @@ def _widen_exactly(plain: SignedRows, point: Point) -> Measured | None:
 
 
 def to_unit_length(weights: Sequence[int]) -> Floats:
-    """Return integers of any size as floats of length 1."""
+    """Scale integer weights, however large, to a float vector of length 1."""
     largest = max(abs(v) for v in weights)
     w = np.array([v / largest for v in weights])
     return np.asarray(w / np.sqrt(w @ w))
 
 
 def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
-    """Round a multiple of separating weights to floats that separate; None if none is found.
+    """Round a multiple of separating weights to floats that separate, or return None.
 
     Rounding can cost a row whose product is less than a bit from zero. Other multiples are rounded
     in other ways, so that nearly always one separates.
@@ -525,13 +530,14 @@ def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
 
 
 def multiples(weights: Vector) -> Iterator[Floats]:
-    """Yield multiples of weights as floats, each rounded in another way.
+    """Yield float multiples of integer weights, each rounded in a different way.
 
-    The first has length 1; the next are near it, unrounded where 53 digits suffice; then far above.
+    The first multiple has length 1. The next are near it, unrounded if 53 digits suffice; the last
+    are far larger.
     """
     yield to_unit_length(weights)
     largest = max(map(abs, weights)).bit_length()
-    for far in (0, 1000):  # entries that vanish beside the largest may be floats far above it
+    for far in (0, 1000):  # a large factor keeps entries that would underflow
         for k in range(MULTIPLES):
             share = 2 * MULTIPLES - k
             whole = 1 << (largest + (2 * MULTIPLES).bit_length() - 1)

@@ -1,4 +1,4 @@
-"""Estimates where some are infinite: the limiting model, its standard errors, one-sided bounds.
+"""Estimates of regressions in which some are infinite, from the limiting model.
 
 Along the direction of separation the likelihood approaches that of a limiting model, in which the
 separated rows no longer count: their probability is 1, or in a multinomial or ordinal model some
@@ -44,25 +44,25 @@ from rosenblatt.evidence.likelihood import (
 from rosenblatt.evidence.modular import independent
 from rosenblatt.tables import to_dense
 
-DROP = 2.705543454095404 / 2  # of the log-likelihood: half the 90 % quantile of chi-squared(1)
-MOST_COEFFICIENTS = 4000  # the information matrix is dense
-FIRTH = (("binomial", "logit"), ("cox", "logit"))  # families and links of firthmodels
+DROP = 2.705543454095404 / 2  # in log-likelihood: half the 90 % quantile of chi-squared(1)
+MOST_COEFFICIENTS = 4000  # with more, the dense information matrix would be too large
+FIRTH = (("binomial", "logit"), ("cox", "logit"))  # families and links that firthmodels fits
 GLM = ("binomial", "poisson", "log-binomial")
-WIDE = 1000  # columns from which on they are not made orthogonal first
-MOST_ENTRIES = 20_000_000  # of a design that is written out or handed over
+WIDE = 1000  # more columns than this are not made orthogonal first
+MOST_ENTRIES = 20_000_000  # of a design that is made dense or given to firthmodels
 QUICK, LEAST = 3e9, 3e7  # multiplications that a printed table may cost, without and with a limit
-SPEED = 1e9  # multiplications per second
+SPEED = 1e9  # assumed multiplications per second
 
 
 class Basis(NamedTuple):
-    """Columns that span a design, and the map from their coefficients to those of the design."""
+    """Columns Z that span a design, and a matrix T that maps their coefficients to the design's."""
 
     Z: Any
     T: Array
 
 
 class Table(NamedTuple):
-    """Printed table of the coefficients, without bounds that take long to compute."""
+    """Estimates, standard errors and bounds for a printed table; slow bounds are left out."""
 
     estimates: dict[Name, float]
     errors: dict[Name, float]
@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """The limiting model at its maximum, over all coefficients; 0 where one is arbitrary."""
+    """The fitted limiting model: all coefficients, with 0 for arbitrary ones, and their errors."""
 
     estimates: Array
     errors: Array
@@ -79,7 +79,7 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ReducedModel:
-    """The rows that overlap with columns that are independent on them, to fit elsewhere.
+    """The rows that overlap, with independent columns, as data for another package.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class ReducedModel:
     names : tuple
         Names of the columns.
     rows : array of int
-        The row of the data, from 0, that each row is.
+        The row number in the data, from 0, of each row.
     weights, groups : arrays or None
         Weights of the rows; their matched sets or strata in the limiting model.
     """
@@ -105,13 +105,13 @@ class ReducedModel:
 
 @dataclass(frozen=True, eq=False)
 class LimitingModel:
-    """The regression that a likelihood approaches along the direction of separation."""
+    """The regression whose likelihood is the limit along the direction of separation."""
 
     family: str
     names: tuple[Name, ...]
     reasons: Mapping[Name, str]
     data: Observations
-    overlapping: Mask  # one for each signed row; none where components say it
+    overlapping: Mask  # for each signed row whether it overlaps; empty if there are components
     components: NDArray[np.intp] | None = None  # strata or matched sets of the limiting model
     work: float = QUICK  # multiplications that the printed table may cost
 
@@ -123,7 +123,7 @@ class LimitingModel:
         reasons: Mapping[Name, str],
         deadline: Deadline = NEVER,
     ) -> LimitingModel:
-        """Keep what is needed to fit the limiting model later, without copying the design."""
+        """Create the limiting model, to be fitted later, without a copy of the design."""
         work = min(max(SPEED * deadline.left, LEAST), QUICK)
         data = asked.data
         assert data is not None
@@ -140,13 +140,13 @@ class LimitingModel:
         return cls(asked.family, asked.names, reasons, data, none, components, work)
 
     def cost(self, fits: int = 1) -> float:
-        """Return about how many multiplications some fits take."""
+        """Estimate the number of multiplications that this many fits take."""
         width, entries = float(len(self.names)), int(self.data.X.size)
         return fits * 20 * width * (entries + width**2)
 
     @property
     def can_be_fitted(self) -> bool:
-        """Whether the family, the link and the size allow a fit here."""
+        """Whether this family, link and size of regression can be fitted here."""
         try:
             self._refuse()
         except ValueError:
@@ -168,7 +168,7 @@ class LimitingModel:
 
     @property
     def is_wide(self) -> bool:
-        """Whether columns are many and sparse, so that no information matrix is made."""
+        """Whether the columns are too many for an information matrix, and sparse."""
         dense = isinstance(self.data.X, np.ndarray) or len(self.names) <= WIDE
         return not dense and self.family in GLM and self.data.link != "log"
 
@@ -183,7 +183,7 @@ class LimitingModel:
     @cached_property
     @one_blas_thread()
     def fitted(self) -> Fitted:
-        """Fit the limiting model."""
+        """The fitted limiting model, computed when first read."""
         self._refuse()
         size, data, rows = len(self.names), self.data, self._rows(limit=True)
         if len(rows) == 0:
@@ -210,7 +210,7 @@ class LimitingModel:
     @cached_property
     @one_blas_thread()
     def bounds(self) -> dict[Name, float]:
-        """Compute the one-sided 95 % bound of each estimate that is +inf or -inf."""
+        """One-sided 95 % bound of each estimate that is +inf or -inf, computed when first read."""
         signs = {name: {UP: 1.0, DOWN: -1.0}.get(self.reasons[name]) for name in self.names}
         if not any(signs.values()):
             return {}
@@ -230,7 +230,7 @@ class LimitingModel:
         return found
 
     def _is_inside(self, rows: NDArray[np.intp], basis: Basis, b: Array) -> bool:
-        """Return whether no fitted probability of a log-binomial model is above 1."""
+        """Return whether all fitted probabilities are at most 1, as log-binomial models require."""
         if self.data.link != "log":
             return True
         return bool((basis.Z @ b + self._weights_and_offset(rows)[1]).max() <= 1e-9)
@@ -248,7 +248,7 @@ class LimitingModel:
 
     @one_blas_thread()
     def reduced(self) -> ReducedModel:
-        """Return the rows that overlap, with columns that are independent on them."""
+        """Return the rows that overlap, with columns that are independent on these rows."""
         if self.family in ("multinomial", "ordinal"):
             raise ValueError(
                 f"no smaller design has the estimates of the family {self.family!r}, since a row "
@@ -262,14 +262,17 @@ class LimitingModel:
             X = to_dense(X) if small else X
         elif small or isinstance(X, np.ndarray):
             part = X = to_dense(X)
-            if self.components is not None:  # what is constant within a set says nothing
+            if self.components is not None:  # columns constant within each set are not identified
                 groups = np.unique(self.components[rows], return_inverse=True)[1]
                 sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
                 np.add.at(sums, groups, X)
                 part = X - (sums / np.bincount(groups)[:, None])[groups]
             kept = _independent_columns(part)
         else:
-            raise ValueError("the design is too large to be written out; leave out the rows .rows.")
+            raise ValueError(
+                "the reduced design is too large for a dense table; fit your own design without "
+                "the rows in s.rows."
+            )
         data = self.data
         return ReducedModel(
             X[:, kept],
@@ -298,7 +301,7 @@ class LimitingModel:
             y = np.array([(e == 1, t) for t, e in data.y.tolist()], dtype=kinds)
             return firthmodels.FirthCoxPH(**options).fit(X, y)
         weights = np.ones(len(X)) if data.weights is None else data.weights
-        shared = (data.y > 0) & (data.y < 1)  # as two rows, one with each label
+        shared = (data.y > 0) & (data.y < 1)  # given to firthmodels as two rows, one per label
         y = np.concatenate((data.y > 0, np.zeros(int(shared.sum())))).astype(np.intp)
         weights = np.concatenate(
             (weights * np.where(shared, data.y, 1), (weights * (1 - data.y))[shared])
@@ -311,11 +314,11 @@ class LimitingModel:
         return model.fit(X[:, 1:] if intercept else X, y, None if plain else weights, offset=offset)
 
     def not_for_firth(self) -> str:
-        """Say why firthmodels cannot fit this regression; an empty text if it can."""
+        """Return why firthmodels cannot fit this regression, or an empty text if it can."""
         if self.data.unfitted or (self.family, self.data.link) not in FIRTH:
             return "firthmodels has Firth's method for logistic and Cox regressions alone."
         if UNKNOWN in self.reasons.values():
-            return "some coefficients are identified by no row; leave out a column each first."
+            return "no row identifies some coefficients; leave out the column of each first."
         if self.data.X.size > MOST_ENTRIES or len(self.names) > WIDE:
             return "the design is too large for firthmodels."
         if self.family == "cox" and (self.data.groups is not None or self.data.weights is not None):
@@ -324,7 +327,7 @@ class LimitingModel:
 
     @cached_property
     def table(self) -> Table | None:
-        """Estimates, errors and bounds if they are quickly computed and Ctrl-C lets them."""
+        """Estimates, errors and bounds for printing, or None if slow, impossible or interrupted."""
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
             wide = 50.0 * self.data.X.size * (10 + len(self._finite))
@@ -342,14 +345,14 @@ class LimitingModel:
 
     @cached_property
     def estimates(self) -> dict[Name, float]:
-        """Return the finite estimates; inf, -inf or nan for the others."""
+        """Estimate of each coefficient: inf, -inf or nan if it is not finite."""
         found = {name: ESTIMATES[self.reasons[name]] for name in self.names}
         values = self.fitted.estimates.tolist()
         return found | {self.names[j]: values[j] for j in self._finite}
 
     @cached_property
     def standard_errors(self) -> dict[Name, float]:
-        """Return the standard errors of the finite estimates, nan for the others."""
+        """Standard error of each estimate: nan if the estimate is not finite."""
         if self.is_wide:
             self._refuse_size("standard errors", len(self._finite))
         errors = self.fitted.errors.tolist()
@@ -360,7 +363,7 @@ class LimitingModel:
         return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
-        """Return the rows that count, in the limiting model or in the whole one."""
+        """Return the rows of the whole regression, or those that count in its limiting model."""
         if not limit:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
@@ -370,7 +373,7 @@ class LimitingModel:
         return np.flatnonzero(self._possible().sum(axis=1) > (self.family == "multinomial"))
 
     def _basis(self, rows: NDArray[np.intp]) -> Basis:
-        """Return an orthogonal basis of the columns of some rows."""
+        """Return a basis of the columns on some rows, orthogonal unless they are many or sparse."""
         X = self.data.X
         part = X if len(rows) == X.shape[0] else X[rows]
         if not isinstance(part, np.ndarray) or part.shape[1] > WIDE or 0 in part.shape:
@@ -389,11 +392,11 @@ class LimitingModel:
         rank = int(np.sum(np.abs(np.diag(R)) > 1e-12 * max(abs(R[0, 0]), 1e-300)))
         T = np.zeros((part.shape[1], rank))
         T[order[:rank]] = linalg.solve_triangular(R[:rank, :rank], np.eye(rank))
-        size = np.sqrt(len(rows))  # so that columns are of size 1 whatever the number of rows
+        size = np.sqrt(len(rows))  # makes entries of about 1, whatever the number of rows
         return Basis(Z[:, :rank] * size, scale[:, None] * T * size)
 
     def _possible(self) -> Mask:
-        """Return which labels (multinomial) or thresholds (ordinal) matter to each row."""
+        """Return which labels (multinomial) or thresholds (ordinal) count for each row."""
         codes = self.data.y.astype(np.intp)
         highest = int(codes.max())
         if self.family == "multinomial":
@@ -408,7 +411,7 @@ class LimitingModel:
     def _likelihood(
         self, rows: NDArray[np.intp], basis: Basis, *, limit: bool
     ) -> tuple[Evaluate, Array, Array]:
-        """Return the log-likelihood, where to start, and the map to all coefficients."""
+        """Return the log-likelihood, a starting point, and a map to all coefficients."""
         (Z, T), data, family = basis, self.data, self.family
         start = np.zeros(T.shape[1])
         y = data.y[rows]
@@ -451,12 +454,12 @@ class LimitingModel:
 
 
 def _independent_columns(X: Array) -> list[int]:
-    """Return the first columns that span all; what is identified is in every such set."""
+    """Return the columns that do not depend linearly on earlier columns."""
     kept: list[int] = []
     Q = np.empty(X.shape, order="F")
     for j, column in enumerate(X.T):
         some, left = Q[:, : len(kept)], column
-        for _ in range(2):  # the second time for rounding errors
+        for _ in range(2):  # the second time removes rounding errors
             left = left - some @ (some.T @ left)
         length = np.linalg.norm(left)
         if length > 1e-10 * np.linalg.norm(column):
@@ -466,7 +469,7 @@ def _independent_columns(X: Array) -> list[int]:
 
 
 def _independent(information: Array) -> Array | None:
-    """Return columns of the identity that span what is identified; None if all of them do."""
+    """Return unit vectors for the coefficients that the data identify, None if these are all."""
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
     scaled = information * scale * scale[:, None]
     _, order, rank, _ = linalg.lapack.dpstrf(scaled, 1e-11)
@@ -478,7 +481,7 @@ def _independent(information: Array) -> Array | None:
 def _lowest(
     evaluate: Evaluate, start: Array, row: Array, free: Array, least: float
 ) -> tuple[float, Array]:
-    """Return the lowest value of row·b at which the profile log-likelihood is `least`, and b.
+    """Find the lowest row·b at which the profile log-likelihood is `least`; return it and b.
 
     The profile is concave and rising, so Newton's method never passes the root from below.
     """

@@ -1,6 +1,7 @@
-"""Sign the rows of a regression according to its family, and name its coefficients.
+"""Signed rows of a regression, as its family defines them, and names of its coefficients.
 
-Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every signed row z:
+Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every *signed row* z. A row is
+*pinned* if z·γ has to be 0. The signed rows of each family:
 
 * binomial: z is x where the label is yes and -x where it is no; a proportion between 0 and 1 is
   both, and pins x·γ to 0;
@@ -44,14 +45,14 @@ from rosenblatt.text import join_words, plural
 FAMILIES = (
     "binomial", "poisson", "multinomial", "ordinal", "cox", "conditional", "log-binomial"
 )  # fmt: skip
-NO_INTERCEPT = ("ordinal", "cox", "conditional")  # an intercept would not be identified
+NO_INTERCEPT = ("ordinal", "cox", "conditional")  # families that cannot identify an intercept
 SIGNS = np.array([-1, 1])
 SHARES = (
     "For successes and failures give both as two columns, or the share of successes in each row"
 )
 INTERCEPT = "(intercept)"
-MANY_DUMMIES = 64  # more columns of dummies are kept sparse
-MOST_PAIRS = 50_000_000  # pairs of a case and a control
+MANY_DUMMIES = 64  # more dummy columns than this are kept sparse
+MOST_PAIRS = 50_000_000  # maximum number of pairs of a case and a control
 
 Name = str | tuple[Any, str]
 Mask = NDArray[np.bool_]
@@ -60,7 +61,7 @@ NO_ROWS: Ints = np.empty(0, dtype=np.intp)
 
 
 class Constraints(NamedTuple):
-    """Rows z = y·x that require γ·z ≥ 0, and a mask of those that require γ·z = 0."""
+    """Signed rows z = y·x that require γ·z ≥ 0, and a mask of pinned ones that require γ·z = 0."""
 
     examples: Examples  # their x0 is 0, because an intercept is a column
     pinned: Mask
@@ -79,11 +80,11 @@ class RiskSets(NamedTuple):
     times: Ints  # event time of each signed row; -1 for a row that only ties columns together
     last: Ints  # for each event time, the last event time of its stratum
     events: Ints  # rows of the data with an event
-    event_times: Ints  # event time of each of them
+    event_times: Ints  # event time of each of these rows
 
 
 class Observations(NamedTuple):
-    """Data that the likelihood of a regression is computed from."""
+    """The data from which the likelihood of a regression is computed."""
 
     X: Any
     y: NDArray[np.float64]  # shares, counts, indices of labels, or two columns: time and event
@@ -93,13 +94,13 @@ class Observations(NamedTuple):
     pairs: tuple[Ints, Ints] | None = None  # the rows of X that each signed row compares
     offset: NDArray[np.float64] | None = None
     efron: bool = True  # whether a Cox regression treats ties as Efron, not as Breslow
-    link: str = "logit"  # of a binomial regression
-    unfitted: str = ""  # why the estimates cannot be fitted
+    link: str = "logit"  # link of a binomial regression
+    unfitted: str = ""  # why the estimates cannot be fitted, if so
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Signed rows of a regression, and the names of its coefficients."""
+    """A regression to decide about: its signed rows and the names of its coefficients."""
 
     family: str
     fit_intercept: bool
@@ -109,14 +110,14 @@ class Question:
     n_rows: int  # number of rows of the data that are part of the regression
     partners: Ints | None = None  # other row of each pair, if the family compares pairs
     risk: RiskSets | None = None
-    notes: tuple[Message, ...] = ()  # hints, without a full stop
+    notes: tuple[Message, ...] = ()  # hints without a period at the end
     left_out: Ints = field(default_factory=lambda: NO_ROWS)  # rows with a missing value
     row_names: RowNames = FROM_ZERO
     data: Observations | None = None
 
     @property
     def columns(self) -> dict[str, list[int]]:
-        """Indices of the coefficients of each column: one, or one per label."""
+        """For each column, the indices of its coefficients: one, or one per label."""
         places: dict[str, list[int]] = {}
         for j, name in enumerate(self.names):
             places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
@@ -125,7 +126,7 @@ class Question:
     def rows_of(self, chosen: Mask, *, later: bool = False) -> Ints:
         """Return the rows of the data that the chosen signed rows belong to.
 
-        For Cox these are the events whose risk set a chosen signed row is about. With `later`,
+        For Cox, these are the events whose risk set a chosen signed row is about. With `later`,
         earlier events of the stratum are included, because their risk sets contain the same rows.
         """
         chosen = chosen & (self.owners >= 0)
@@ -143,7 +144,7 @@ class Question:
 
 
 class Rows(NamedTuple):
-    """Signed rows that a family derives from a design, and the rows that they belong to."""
+    """Signed rows that a family derives from a design, with the row of the design of each."""
 
     X: Any
     sign: NDArray[np.int8]
@@ -166,9 +167,9 @@ def question_of(
     groups: Any = None,
     positions: Ints | None = None,
 ) -> Question:
-    """Sign the rows of a design, leaving out rows of weight 0.
+    """Create the signed rows of a regression from its design, without rows of weight 0.
 
-    `positions` are the rows of the data that the rows of the design are, if not all are in it.
+    `positions` has the row of the data of each row of the design, if the design lacks some.
     """
     one_of("family", family, FAMILIES)
     X, names = design
@@ -234,7 +235,7 @@ def question_of(
 
 
 def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
-    """Return the index of the group of each row; None if no groups are given."""
+    """Return the index of each row's group, or None if no groups are given."""
     given = Parameter("groups")
     if groups is None:
         if family == "conditional":
@@ -276,7 +277,7 @@ def _read_target(y: Any, n: int) -> NDArray[Any]:
 
 
 def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Turn successes and failures into the share of successes and the number of trials."""
+    """Convert successes and failures to shares of successes and numbers of trials."""
     counts = _to_floats(as_column(y), "binomial")
     negative = np.flatnonzero((counts < 0).any(axis=1))
     if len(negative):
@@ -286,7 +287,7 @@ def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if not trials.any():
         raise ValueError("every row has 0 successes and 0 failures.")
     shares = np.divide(counts[:, 0], trials, out=np.zeros(len(trials)), where=trials > 0)
-    between = (counts > 0).all(axis=1)  # also where the share is rounded to 0 or 1
+    between = (counts > 0).all(axis=1)  # even if the share is rounded to 0 or 1
     return np.where(between, np.clip(shares, 1e-300, 1 - 2.0**-53), shares), trials
 
 
@@ -311,7 +312,7 @@ def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
 
 
 def _suggest_family(y: NDArray[Any], labels: int) -> Message:
-    """Suggest shares or another family for a y with more than two labels."""
+    """Return a message that suggests shares or another family for y with more than two labels."""
     classes = Parameter("family", "multinomial")
     if y.dtype.kind not in "fiu":
         return Message("Give ", classes, ".")
@@ -347,7 +348,7 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
 
 
 def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
-    """Sign one row per competing label: x in the block of its own label, -x in the other."""
+    """Create a signed row per competing label: x in the block of the own label, -x in the other."""
     labels, codes = index_labels(y)
     if len(labels) < 2:
         raise ValueError(
@@ -362,7 +363,7 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
 
 
 def _find_declared_levels(y: Any) -> NDArray[Any] | None:
-    """Return the levels of an ordered category in order; None for any other column."""
+    """Return the levels of an ordered category in order, or None for other columns."""
     kind = getattr(y, "dtype", None)
     if getattr(kind, "ordered", False) or type(kind).__name__ == "Enum":
         return as_column(kind.categories)  # type: ignore[union-attr]
@@ -372,7 +373,7 @@ def _find_declared_levels(y: Any) -> NDArray[Any] | None:
 def _sign_ordinal(
     X: Any, names: tuple[str, ...], levels: NDArray[Any] | None, y: NDArray[Any]
 ) -> Rows:
-    """Require x·β of each row between the thresholds of its label: θ[k-1] ≤ x·β ≤ θ[k]."""
+    """Create signed rows that require θ[k-1] ≤ x·β ≤ θ[k], the thresholds of the row's label k."""
     labels, codes = index_labels(y)
     if levels is not None:
         place = {label: k for k, label in enumerate(levels.tolist())}
@@ -397,7 +398,7 @@ def _sign_ordinal(
 
 
 def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
-    """Read time and event from two columns or the fields of a structured array."""
+    """Return times and events from two columns, or from the fields of a structured array."""
     column = as_column(y)
     if column.dtype.names is not None and len(column.dtype.names) == 2:
         fields = sorted(column.dtype.names, key=lambda name: column.dtype[name].kind == "b")
@@ -422,9 +423,12 @@ def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
 def _sign_cox(
     X: Any, names: tuple[str, ...], time: NDArray[np.float64], event: Mask, strata: Ints | None
 ) -> Rows:
-    """Compare each row with the last event before it, and each event time with the next."""
+    """Create signed rows that compare each row with the last event before it in its stratum.
+
+    Each event time is also compared with the next one.
+    """
     if not event.any():
-        raise ValueError("no row has an event; a Cox regression needs one at least.")
+        raise ValueError("no row has an event; a Cox regression needs at least one.")
     strata = np.zeros(len(time), dtype=np.intp) if strata is None else strata
     # Sort by stratum and time, with events before other rows of the same time.
     order = np.lexsort((~event, time, strata))
@@ -432,7 +436,7 @@ def _sign_cox(
     time, event, strata = time[order], event[order], strata[order]
     new = np.ones(len(time), dtype=bool)
     new[1:] = (time[1:] != time[:-1]) | (strata[1:] != strata[:-1])
-    firsts = np.flatnonzero(event & new)  # one event for each time
+    firsts = np.flatnonzero(event & new)  # one event per event time
     current = np.cumsum(event & new) - 1  # the last event time up to each row
     known = (current >= 0) & (strata == strata[firsts[current]])
     follows = known.copy()
@@ -459,7 +463,7 @@ def _sign_cox(
 
 
 def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: Ints | None) -> Rows:
-    """Compare every case with every control of its matched set."""
+    """Create a signed row for each pair of a case and a control of the same matched set."""
     assert codes is not None
     sign, pinned = _sign_binomial(y)
     if pinned.any():
@@ -505,7 +509,7 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
 
 
 def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
-    """Return X[a] - X[b] exactly, and the number of rows and columns that this adds.
+    """Return X[a] - X[b] exactly, and how many extra rows and columns this takes.
 
     Rounding errors are kept in extra columns at the end. For each of them an extra row at the end
     makes its coefficient equal to that of the column that it belongs to.
@@ -534,14 +538,14 @@ def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
 
 
 def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
-    """Return columns and their names as a design, with a column of ones if requested."""
+    """Create a design from columns and their names, with a column of ones if requested."""
     if not fit_intercept:
         return Design(X, names)
     return Design(join_columns([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names))
 
 
 def join_columns(tables: list[Any]) -> Any:
-    """Join tables side by side: dense if all of them are, else as a CSR array."""
+    """Join tables side by side: as a dense array if all are dense, else as a CSR array."""
     if all(isinstance(table, np.ndarray) for table in tables):
         return np.ascontiguousarray(np.hstack(tables), dtype=np.float64)
     from scipy import sparse
@@ -551,7 +555,7 @@ def join_columns(tables: list[Any]) -> Any:
 
 
 def encode_dummies(codes: NDArray[np.intp], count: int, first: int) -> Any:
-    """Return a column of zeros and ones per level, from level `first` on."""
+    """Return a dummy column of zeros and ones for each level, from level `first` on."""
     from scipy import sparse
 
     n = len(codes)
