@@ -1,7 +1,7 @@
 """Measure accuracy on rows that a model was not trained on, with a confidence interval.
 
-Scikit-learn and scipy.stats are imported only when there is something to report, because that takes
-a third of the time of `learn` on a small file.
+Scikit-learn and scipy.stats are imported only when accuracy is computed, because importing them
+takes a third of the time of `learn` on a small file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rosenblatt.text import format_confusion, percent, plural
 
 TEST_SIZE = 0.2
 MIN_ROWS = 10  # with fewer rows, none are held out
-MOST_LABELS = 100  # that have a ROC curve
+MOST_LABELS = 100  # with more labels, ROC AUC is not computed
 
 NOT_REQUESTED = "the held-out test is turned off"
 NO_TIME = "the time limit left no time for a held-out test"
@@ -369,7 +369,7 @@ def evaluate(
     train: Trainer,
     deadline: Deadline,
 ) -> Evaluation | str | Message:
-    """Measure accuracy on a test file, in folds or on held-out rows.
+    """Measure accuracy on a test file, by cross-validation or on held-out rows.
 
     A test file is classified by `model`, a hypothesis with its number of training rows. Otherwise
     `train` fits new models on the other rows, each in an equal share of the time that is left.
@@ -393,7 +393,7 @@ def evaluate(
         with clock.loading():
             from sklearn.model_selection import StratifiedKFold
         folds = StratifiedKFold(options.cv, shuffle=True, random_state=options.seed)
-        with warnings.catch_warnings():  # of labels with fewer rows than folds
+        with warnings.catch_warnings():  # on labels with fewer rows than folds
             warnings.simplefilter("ignore", UserWarning)
             kind, splits = "folds", list(folds.split(y, y))
     elif len(y) < MIN_ROWS:

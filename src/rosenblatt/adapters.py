@@ -23,38 +23,39 @@ MODELS = {
     "NegativeBinomial": "poisson",
     "NegativeBinomialP": "poisson",
 }
-# Families of a GLM and their links. With a log link a share of 0 is all that runs away. Gaussian
-# and inverse Gaussian answers above 0 do not hold a mean back, so they are not here.
+# Families of a GLM and their links, with the family of `separation` that each pair has. With a log
+# link, only rows with y = 0 can make estimates infinite. The Gaussian and inverse Gaussian families
+# are missing: there, even y > 0 does not keep the fitted mean away from 0.
 RISING = ("Logit", "Probit", "CLogLog", "LogLog", "Cauchy", "CDFLink")
 COUNTS = ("Binomial", "Poisson", "NegativeBinomial", "Tweedie", "Gamma")
 LINKS = dict.fromkeys(product(["Binomial"], RISING), "binomial")
 LINKS |= dict.fromkeys(product(COUNTS, ["Log"]), "poisson")
 LINKS["Binomial", "Log"] = "log-binomial"
-FITTED = ("Logit", "Probit", "CLogLog", "LogLog", "Log")  # links of a binomial GLM
+FITTED = ("Logit", "Probit", "CLogLog", "LogLog", "Log")  # links of a binomial GLM fitted here
 
-UNFITTED = "the estimates of {} are not fitted here; fit the model without the rows .rows."
+UNFITTED = "the estimates of {} cannot be fitted here; fit your model without the rows in s.rows."
 
 
 class Model(NamedTuple):
-    """The regression of a model: its table and target, or its formula and data."""
+    """Regression of another library's model: its table and target, or its formula and data."""
 
     X: Any  # a table of numbers, or the data of a formula
-    names: tuple[str, ...]  # of the columns, the intercept being one of them
+    names: tuple[str, ...]  # of the columns, including the intercept
     y: Any
     family: str
     weights: Any = None  # 0.0 for a row that does not count; None if all are 1
     groups: Any = None
     formula: str | None = None
-    rows: Any = None  # the row of the data, from 0, that each row was, where some were left out
+    rows: Any = None  # number of each row in the original data, from 0, if rows were left out
     offset: Any = None  # added to the linear predictor; None if it is 0
-    efron: bool = False  # how ties of a Cox regression are treated; otherwise as Breslow
-    link: str = ""  # of a binomial regression, if not that of its family
-    unfitted: str = ""  # why its estimates are not fitted here
+    efron: bool = False  # whether Cox regression treats ties by Efron's method, not Breslow's
+    link: str = ""  # link of a binomial regression; empty for the default of its family
+    unfitted: str = ""  # reason if the estimates cannot be fitted here
     note: str = ""
 
 
 def read_model(model: Any, family: str | None = None) -> Model:
-    """Read the regression from a fitted or unfitted model, in the family given or its own."""
+    """Read the regression from a model, fitted or not; `family` replaces the model's own."""
     if type(model).__module__.startswith("pyfixest."):
         return _read_pyfixest(model, family)
     model = getattr(model, "model", model)
@@ -76,15 +77,15 @@ def read_model(model: Any, family: str | None = None) -> Model:
     y, labels = np.asarray(model.endog), getattr(model, "_ynames_map", None)
     groups = None
     if family == "multinomial" and labels and y.ndim == 1:
-        # Labels in the order in which the model has them: its first is the reference.
+        # Labels in the order of the model, whose first label is the reference.
         labels = [labels[key] for key in sorted(labels)]
         if sorted(labels) == labels:
             y = np.array(labels)[y.astype(np.intp)]
     elif family == "ordinal":
-        y = y.argmax(axis=1) if y.ndim == 2 else y  # a formula makes dummies of it
+        y = y.argmax(axis=1) if y.ndim == 2 else y  # a formula makes dummy columns of the target
         names_of_levels = list(getattr(model, "labels", []))
         if len(names_of_levels) > y.max() and hasattr(model, "k_levels"):
-            import pandas as pd  # statsmodels needs it, too
+            import pandas as pd  # installed, because statsmodels needs pandas too
 
             y = pd.Categorical.from_codes(y.astype(np.intp), names_of_levels, ordered=True)
     elif family == "cox" and hasattr(model, "status"):
@@ -106,7 +107,7 @@ def read_model(model: Any, family: str | None = None) -> Model:
 
 
 def _read_pyfixest(fit: Any, family: str | None) -> Model:
-    """Read a fit of fepois or feglm: its formula, and the rows that it was fitted on."""
+    """Read the formula and the fitted rows from a result of pyfixest's fepois or feglm."""
     name = type(fit).__name__
     known = {"Fepois": "poisson", "Felogit": "binomial", "Feprobit": "binomial"}.get(name)
     if family is None and known is None:
@@ -132,7 +133,7 @@ def _read_pyfixest(fit: Any, family: str | None) -> Model:
     return Model(
         *(data.reset_index(drop=True), (), None, family or known or "", weights),
         formula=fit._fml,
-        rows=data.index.to_numpy(),  # pyfixest numbers the rows that it is given
+        rows=data.index.to_numpy(),  # pyfixest sets the index to the original row numbers
         offset=offset,
         link="probit" if name == "Feprobit" else "",
         note=note if left_out else "",
@@ -140,7 +141,7 @@ def _read_pyfixest(fit: Any, family: str | None) -> Model:
 
 
 def _offset(model: Any, n: int) -> Any:
-    """Return the offset of a model, the logarithm of its exposure included; None if it is 0."""
+    """Return the offset of a model plus the logarithm of its exposure, or None if it is 0."""
     if hasattr(model, "_offset_exposure"):  # a GLM
         parts = [model._offset_exposure]
     else:  # a count model keeps the logarithm of the exposure
@@ -151,7 +152,7 @@ def _offset(model: Any, n: int) -> Any:
 
 
 def _link(model: Any) -> tuple[str, str]:
-    """Return the link of a binomial model, and why its estimates are not fitted here, if so."""
+    """Return the link of a binomial model and, if it cannot be fitted here, the reason."""
     name, own = type(model).__name__, getattr(model, "family", None)
     link = "probit" if name == "Probit" else ""
     if own is not None:
@@ -177,7 +178,7 @@ def _family(model: Any) -> str:
         found = MODELS.get(name)
     else:
         name, link = type(own).__name__, type(getattr(own, "link", None)).__name__
-        # Older releases have these links in small letters too.
+        # Older releases of statsmodels also have these links under lowercase names.
         known = {link.casefold(): link for _, link in LINKS}
         found = LINKS.get((name, known.get(link.casefold(), link)))
         name = f"{name} with the link {link}"

@@ -23,7 +23,7 @@ Work = Callable[["Examples", int], T]
 
 
 class Blocks:
-    """Rows in blocks; what can be asked about them wherever they are."""
+    """Rows in blocks, in memory or elsewhere (base class)."""
 
     multiclass = False  # whether there are more than two labels
     in_memory = False  # whether all rows are in memory, as one block
@@ -39,11 +39,11 @@ class Blocks:
 
     @property
     def n(self) -> int:
-        """Number of rows; of blocks that are read in passes, of those met so far."""
+        """Number of rows; for blocks read in passes, the number of rows read so far."""
         raise NotImplementedError
 
     def first(self) -> Examples:
-        """Return the first block, which has the labels, the x0 and the columns of all."""
+        """Return the first block; labels, x0 and columns are the same in all blocks."""
         first = next(iter(self.each(return_block)), None)
         if first is None:
             raise ValueError("there are no rows to learn from.")
@@ -56,19 +56,19 @@ class Blocks:
         )
 
     def take(self, numbers: Sequence[int]) -> Picked:
-        """Return rows by their numbers, in ascending order, found in one pass."""
+        """Find rows by their numbers in one pass; return them in ascending order."""
         ascending = np.unique(np.asarray(numbers, dtype=np.intp))
         parts = list(self.each(functools.partial(pick_rows, ascending)))
         return parts[0].joined(parts[1:])
 
 
 def return_block(block: Examples, first: int) -> Examples:
-    """Return a block as it is: the work of a pass that needs the rows themselves."""
+    """Return the block itself, for a pass that needs the rows."""
     return block
 
 
 def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Picked:
-    """Return those of the rows, by their ascending numbers, that are in a block."""
+    """Return the rows of a block whose numbers are in an ascending array."""
     here = numbers[(numbers >= first) & (numbers < first + block.n)]
     return block.pick(here - first, first)
 
@@ -91,7 +91,7 @@ class InOrder(Blocks):
     _begun: Iterable[Examples] | None = field(default=None, init=False, repr=False)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(block, number of its first row), beginning with what `first` has read."""
+        """Yield work(block, number of its first row) for all blocks, in order."""
         blocks, self._begun, first = self._begun or self.batches(), None, 0
         for block in blocks:
             self.n = max(self.n, first + block.n)
@@ -110,13 +110,13 @@ class InOrder(Blocks):
 
 @dataclass(frozen=True, eq=False)
 class Picked:
-    """Some rows as examples, with their numbers among all rows."""
+    """Selected rows as examples, with their row numbers in the data."""
 
     numbers: NDArray[np.intp]
     examples: Examples
 
     def joined(self, others: Sequence[Picked]) -> Picked:
-        """Return these rows and others in the order of their numbers, each once."""
+        """Merge these rows with others, sorted by row number and without duplicates."""
         if not others:
             return self
         parts = [self, *others]
@@ -128,7 +128,7 @@ class Picked:
         return Picked(numbers, replace(blocks[0], X=X, y=y, weights=costs).some(at))
 
     def some(self, at: Any) -> Picked:
-        """Return some of these rows, by their positions here or by a mask."""
+        """Select from these rows by position or by a mask."""
         return Picked(self.numbers[at], self.examples.some(at))
 
 

@@ -1,4 +1,4 @@
-"""Checks of parameters, labels and weights, each with one clear sentence."""
+"""Checks of parameters, labels and weights, each with an error message of one sentence."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def flag(name: str, value: Any) -> None:
 def class_weights(
     given: Any, labels: list[Any], counts: NDArray[np.intp] | None
 ) -> NDArray[np.float64]:
-    """Return the weight of each class; in a stream, `counts` are unknown."""
+    """Return the weight of each class from class_weight; `counts` are None in a stream."""
     if given == "balanced" and counts is not None:
         return np.asarray(counts.sum() / (float(len(labels)) * counts))
     if not isinstance(given, dict):
@@ -94,7 +94,7 @@ def class_weights(
 
 
 def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
-    """Return one weight per row from a weight per row, or one for all."""
+    """Check sample weights and return one per row; a single number applies to all rows."""
     refuse_masked(weights, "sample_weight")
     try:
         s = np.asarray(weights, dtype=np.float64)
@@ -163,9 +163,9 @@ def threads(n_jobs: Any) -> int:
 def encode_labels(
     y: Any, known: NDArray[Any] | None, *, two: bool = False
 ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[Any]]:
-    """Return labels of two classes as -1 and +1, of more as positions, and the classes.
+    """Encode labels as -1 and +1, or as positions if more than two; also return the classes.
 
-    Raise ValueError on more than two labels if there must be `two`, and on measurements.
+    Raise ValueError on continuous values and, if `two` is true, on more than two labels.
     """
     y = check_labels(y)
     labels = find_two_labels(y) if known is None else known
@@ -199,7 +199,7 @@ def check_labels(y: Any) -> NDArray[Any]:
     refuse_masked(y, "y")
     labels = as_column(y)
     if isinstance(y, list | tuple) and labels.dtype.kind == "f" and len(find_large(labels.ravel())):
-        labels = np.array(y, dtype=object)  # as doubles, two long integers could become equal
+        labels = np.array(y, dtype=object)  # two long integers could be equal as doubles
     if labels.ndim != 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {labels.shape} instead: "
@@ -218,10 +218,10 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 
 def find_two_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the first two different labels, sorted; raise ValueError if there is one."""
+    """Return the first two different labels, sorted; raise ValueError if all are equal."""
     if len(y) == 0:
         raise ValueError("y is empty; give one label for each row of X.")
-    for some in (y[:SAMPLE], y):  # the first rows mostly have both
+    for some in (y[:SAMPLE], y):  # usually the first rows have two different labels
         other = int(np.asarray(some != some[0], dtype=bool).argmax())
         if other:
             pair = some[[0, other]]
@@ -232,9 +232,10 @@ def find_two_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def one_class_labels(y: Any) -> NDArray[Any] | None:
-    """Return two labels for y of one class, or None if y has more.
+    """Return a pair of labels for a y that has one class, or None if y has more classes.
 
-    A label 0, -1 or False is negative, and 1 is then positive; any other label is both.
+    A class 0, -1 or False is the negative label, with 1 as the positive one. Any other class is
+    both labels of the pair.
     """
     y = check_labels(y)
     if len(y) == 0 or (y != y[0]).any():
@@ -265,12 +266,12 @@ def sort_labels(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_continuous(y: NDArray[Any], labels: NDArray[Any]) -> bool:
-    """Return whether y holds measurements, numbers with a fraction, rather than labels."""
+    """Return whether y holds continuous values (numbers with a fraction), not labels."""
     return y.dtype.kind == "f" and bool((labels != np.round(labels)).any())
 
 
 def make_too_many_error(y: NDArray[Any], labels: NDArray[Any]) -> ValueError:
-    """Return the error for more than two labels, or for numbers that are no labels."""
+    """Return the error for more than two labels, or for continuous values."""
     first = [repr(label) for label in labels[:4].tolist()]
     shown = ", ".join(first + ["…"] * (len(labels) > 4))
     if is_continuous(y, labels):

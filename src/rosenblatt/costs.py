@@ -1,4 +1,4 @@
-"""The cost of a mistake on each row as an integer: 1, or its exact sample weight."""
+"""Costs of mistakes as exact integers: 1 per row, or multiples of a unit for sample weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_POWER = 2**11  # larger than the exponent of any float
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """The cost of a mistake on each row, as integer multiples of one unit.
+    """Cost of a mistake on each row, as an integer multiple of one unit.
 
     Examples
     --------
@@ -29,12 +29,12 @@ class Costs:
     ([2, 1, 8], -2, 0.75)
     """
 
-    each: NDArray[Any]  # int64 if every sum of them fits, else Python integers
+    each: NDArray[Any]  # cost per row: int64 if every sum of costs fits, else Python integers
     exponent: int | None = None  # the unit is 2**exponent; None if rows cost 1
 
     @classmethod
     def of(cls, examples: Examples, exponent: int | None = None) -> Costs:
-        """Return the costs of examples: their weights as multiples of 2**exponent, or 1 each."""
+        """Return the costs of examples: 1 each, or their weights as multiples of 2**exponent."""
         if examples.weights is None:
             return cls(np.ones(examples.n, dtype=np.int64))
         odd, powers = _odd(examples.weights)
@@ -65,7 +65,7 @@ class Costs:
         return math.nextafter(near, -math.inf) if Fraction(near) > self.plain(cost) else near
 
     def plain(self, cost: int) -> Fraction:
-        """Return a cost in the unit of the weights, exactly."""
+        """Return a cost as an exact fraction, in the unit of the sample weights."""
         return cost * Fraction(2) ** (self.exponent or 0)
 
 

@@ -1,7 +1,7 @@
 """Compile kernels when they are first called, and cache them on disk where possible.
 
-``engine.pla`` is the compiled ``kernels.pla``, and likewise for every other slide. Tuning for
-processors is here too, so that the slides stay free of it. Numba is imported inside functions:
+``engine.pla`` is the compiled ``kernels.pla``, and likewise for every other kernel. Tuning for
+processors is here too, so that the kernels stay plain. Numba is imported inside functions:
 importing rosenblatt stays fast, and a process that does one small job never imports it.
 
 The cache is Numba's own: in ``NUMBA_CACHE_DIR``, else in ``__pycache__`` beside the source file,
@@ -43,23 +43,23 @@ SHARED = ("kernels.py", "rowformats.py", "scoring.py", "engine.py")
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is detected.
 REORDER = {"reassoc", "contract", "nsz"}
 NO_WRAPPERS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-# Counting references to arrays takes as long as two rows in each call, and longer to compile.
+# Counting references to arrays takes as long as two rows in each call, and slows compilation.
 UNCOUNTED: Any = {"_nrt": False}
 INSIDE: Any = {"forceinline": True, **UNCOUNTED}  # inlined into the loop
 REORDERING: Any = {"fastmath": REORDER}
 REORDERED: Any = {**INSIDE, **REORDERING}
-SILENT_SECONDS = 0.4  # of compilation before a message: half a second in all
+SILENT_SECONDS = 0.4  # compilation time before a message; with the start, half a second
 HEARTBEAT = 0.2  # seconds
 AHEAD = 256  # entries of a sparse matrix to prefetch
 WORTH_A_THREAD = 2**19  # multiplications: about a quarter of a millisecond
 PARTS_PER_THREAD = 8
 WORTH_COMPILING = 2**17  # multiplications in a call: some hundredths of a second in Python
-CALLS = 4  # of that size, after which a kernel is compiled in any case
+CALLS = 4  # after this many calls of that size, a kernel is compiled in any case
 ROW = 4  # the overhead of a row in Python, in multiplications
 
 
 class Kernel:
-    """A function that Numba compiles when it is first called with rows of some format.
+    """Function that Numba compiles at its first call with each row format.
 
     `bind` is called before compilation and registers helpers that are not in `rowformats`.
     `work` estimates the multiplications of a call, for `plain_at_first`.
@@ -90,7 +90,7 @@ class Kernel:
         return self.jitted(*arguments)
 
     def _stays_plain(self, work: int) -> bool:
-        """Return whether a call is small enough for plain Python, and count its work."""
+        """Return whether a call is small enough for plain Python; if so, count its work."""
         done = _done_in_python.get()
         if done is None or work > min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
             return False
@@ -121,8 +121,8 @@ class Kernel:
             except Exception as error:
                 if not cached:
                     raise
-                # The index may be of another version of the package: remove it and try again. If
-                # the cache is full or cannot be written, compile in memory.
+                # The index of the cache may come from another version of the package: remove it
+                # and try again. If the cache is full or cannot be written, compile in memory.
                 log.info("cache of %s unusable (%s)", self.function.__name__, error)
                 with suppress(Exception):
                     Path(self.jitted._cache._cache_file._index_path).unlink()
@@ -136,23 +136,23 @@ def _digest_of_shared_files() -> str:
 
 
 def _kind(argument: Any) -> Any:
-    """Return what a compiled version depends on: the format and type of the rows."""
+    """Return the row format and types that a compiled version depends on."""
     if isinstance(argument, tuple):
         first, second = argument[:2]
         return type(argument), _kind(first), getattr(second, "dtype", None)
     return getattr(argument, "dtype", type(argument))
 
 
-# Multiplications done by each kernel in Python; None where every kernel is compiled at once.
+# Multiplications done by each kernel in Python; None if kernels are compiled at their first call.
 _done_in_python: ContextVar[Counter[Kernel] | None] = ContextVar("done in Python", default=None)
 
 
 @contextmanager
 def plain_at_first() -> Iterator[None]:
-    """Run kernels in plain Python here as long as their work is small.
+    """Run kernels in plain Python in this context as long as their work is small.
 
-    For a process that does one job and ends. The choice depends on the amount of work alone,
-    never on time or on the cache, so a job gives the same bits each time.
+    This suits a process that does one job and ends. The choice depends on the amount of work
+    alone, never on time or on the cache, so a job gives the same bits each time.
     """
     token = _done_in_python.set(Counter())
     try:
@@ -162,7 +162,7 @@ def plain_at_first() -> Iterator[None]:
 
 
 def for_one_job() -> bool:
-    """Return whether `plain_at_first` is active: such a process should compile few kernels."""
+    """Return whether `plain_at_first` is active, so that few kernels should be compiled."""
     return _done_in_python.get() is not None
 
 
@@ -199,7 +199,7 @@ def bind_by_format(
 
 
 def helpers(*functions: Callable[..., Any], **options: Any) -> None:
-    """Have Numba compile functions as they are, wherever kernels call them."""
+    """Register functions with Numba, unchanged, so that kernels can call them."""
     from numba.extending import register_jitable
 
     for function in functions:
@@ -217,7 +217,7 @@ def is_joint(rows: Any) -> bool:
 
 
 # By default LLVM gathers the weights of sparse rows into vectors, which is slow on many
-# processors, and each addition to a single sum waits for the one before it. Two sums alternate.
+# processors, and each addition to a single sum waits for the one before it. So two sums alternate.
 def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
     s, t = w[0] * D.x0, 0.0
     for j in range(D.indptr[n], D.indptr[n + 1]):
@@ -229,7 +229,8 @@ def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
 def _bind_primitives() -> None:
     """Bind each primitive to the row formats, and register the small helpers."""
     k = rowformats
-    # A run in the plane is the same on every processor: sums are not reordered there.
+    # Runs on rows of at most two features are the same on every processor: their sums are not
+    # reordered.
     in_order = {k.Plane: k.score_dense, k.Sparse: _score_in_two_sums}
     bind_by_format(
         k.score, lambda D: k.score_dense if D.instance_class is k.Dense else None, **REORDERING
@@ -355,7 +356,7 @@ def at_most(threads: int) -> Iterator[None]:
 
 
 def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
-    """Do work on parts of n rows in parallel, if there is enough of it.
+    """Run a function on parts of n rows in parallel if the job is large enough.
 
     Kernels release Python's lock, so parts run in parallel; the result of a row does not depend
     on the number of parts. A core may be busy with something else: a thread that finishes a part
@@ -385,9 +386,10 @@ def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
 
 @functools.cache
 def _thread_pool() -> ThreadPoolExecutor:
-    """Return threads that are kept: starting new ones can take longer than a pass over rows.
+    """Return a thread pool that is kept and reused.
 
-    Their work submits no work itself, so they never wait for each other.
+    Starting new threads can take longer than a pass over rows. Jobs in the pool submit no jobs
+    themselves, so threads never wait for each other.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -468,7 +470,7 @@ _WORK: dict[str, Callable[..., int]] = {
 
 
 def __getattr__(name: str) -> Kernel:
-    """Return a slide by its name, compiled when it is first called."""
+    """Return a kernel by its name; it is compiled at its first call."""
     function = getattr(kernels, name, None)
     if name.startswith("_") or not callable(function):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 # Limits between which the square of a typical entry neither overflows nor underflows.
 _PLAIN_SQUARES = (1e-200, 1e200)
-SAMPLE = 64  # numbers whose size is looked at first
+SAMPLE = 64  # entries of X whose sizes are checked first
 RUN = 2**12  # squares that are summed at a time
 # Limits between which single precision is enough for the square of a typical entry.
 SINGLE_SQUARES = (1e-30, 1e30)
@@ -61,10 +61,10 @@ class Examples(Blocks):
     labels: NDArray[Any]  # the classes, in sort order
     names: tuple[str, ...] | None = None  # of the features, if the data have them
     x0: float = 1.0  # the constant feature; 0.0 without an intercept
-    # An update by a row of weight s adds s·x; rows of weight 0 are left out.
+    # Sample weights: an update by a row of weight s adds eta·s·y·x; weight 0 leaves the row out.
     weights: NDArray[np.float64] | None = None
     in_memory = True
-    # Whether the unit is assumed to be 1 because a sample of X is of usual size: see `look`.
+    # Whether the unit is assumed to be 1 because a sample of entries has usual sizes: see `look`.
     assumed_plain: bool = False
 
     @classmethod
@@ -100,11 +100,14 @@ class Examples(Blocks):
 
     @staticmethod
     def of(X: Any, y: NDArray[Any], labels: NDArray[Any], *others: Any) -> Examples:
-        """Return checked rows as examples, or joint examples if there are more than two labels."""
+        """Return checked rows as `Examples`, or as `JointExamples` for more than two labels."""
         return (Examples if len(labels) == 2 else JointExamples)(X, y, labels, *others)
 
     def look(self) -> Examples:
-        """Return the examples with their unit; raise RowError on NaN or infinity."""
+        """Check all entries and return the examples; raise RowError on NaN or infinity.
+
+        If `assumed_plain` was wrong, the result computes its `unit` from all entries.
+        """
         if not math.isfinite(self.squares):
             refuse_non_finite(self.X, self.names)
         if self.assumed_plain and not self._plain(self.squares / max(1, self.numbers.size)):
@@ -124,9 +127,10 @@ class Examples(Blocks):
     def weighted(
         self, weights: Any, each: NDArray[np.float64] | None = None, *, stream: bool = False
     ) -> Examples:
-        """Return the examples with a weight per row, or one for all, times that of its class.
+        """Return the examples with sample weights multiplied by class weights.
 
-        Only a block of a stream may lack a class or a positive weight.
+        `weights` is a number per row or one for all rows, `each` a number per class. Only a block
+        of a stream may lack a class or a positive weight.
         """
         s = checks.row_weights(1.0 if weights is None else weights, self.n)
         if each is not None:
@@ -144,24 +148,27 @@ class Examples(Blocks):
         return replace(self, weights=s)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(examples, 0): in memory, all rows are one block."""
+        """Yield work(self, 0): rows in memory are a single block."""
         yield work(self, 0)
 
     @property
     def loaded(self) -> Examples:
-        """These rows: they are in memory."""
+        """The examples themselves, because all their rows are in memory."""
         return self
 
     def first(self) -> Examples:
-        """Return all rows, which are one block."""
+        """Return the examples themselves, because all their rows are one block."""
         return self
 
     def transform(self, function: Callable[[Examples], Examples]) -> Examples:
-        """Return the result of a function of examples."""
+        """Apply a function to the examples and return its result."""
         return function(self)
 
     def has_rows_of(self, other: Examples, tolerance: float = 0.0) -> bool:
-        """Return whether the rows of others are the same, up to a share of the largest entry."""
+        """Return whether other examples have the same rows, up to a relative tolerance.
+
+        The tolerance is relative to the largest absolute entry; 0 means equal numbers.
+        """
         one, two = self.X, other.X
         if one.shape != two.shape or self.is_sparse != other.is_sparse:
             return False
@@ -172,11 +179,14 @@ class Examples(Blocks):
         return bool(np.allclose(one, two, tolerance, tolerance * np.abs(one).max()))
 
     def pick(self, at: NDArray[np.intp], first: int = 0) -> Picked:
-        """Return rows by their positions here, with their numbers in a block that starts there."""
+        """Return the rows at some positions of a block, with their row numbers in the data.
+
+        `first` is the row number of the block's first row.
+        """
         return Picked(at + first, self.some(at))
 
     def some(self, rows: Any) -> Examples:
-        """Return some of the rows, by their numbers or by a mask."""
+        """Select rows by their numbers or by a mask."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, assumed_plain=False)
 
@@ -192,7 +202,7 @@ class Examples(Blocks):
 
     @property
     def size(self) -> int:
-        """Number of weights, including the slots of w0."""
+        """Number of weights; each weight vector has a slot for w0."""
         return self.vectors * (self.d + 1)
 
     @property
@@ -222,19 +232,19 @@ class Examples(Blocks):
 
     @property
     def entries_per_row(self) -> int:
-        """Average number of products in the scores of a row."""
+        """Average number of multiplications to score a row for all labels."""
         return self.vectors * (1 + int(self.numbers.size) // max(1, self.n))
 
     @property
     def kept(self) -> NDArray[np.unsignedinteger[Any]]:
-        """Numbers of the rows whose weight is not 0."""
+        """Row numbers of the rows whose sample weight is not 0."""
         if self.weights is None:
             return np.arange(self.n, dtype=self.row_type)
         return np.flatnonzero(self.weights > 0).astype(self.row_type)
 
     @property
     def in_order(self) -> range | NDArray[np.unsignedinteger[Any]]:
-        """Rows of nonzero weight, in file order; a range if these are all rows."""
+        """Numbers of the rows with nonzero weight, in file order; a range without weights."""
         return range(self.n) if self.weights is None else self.kept
 
     @property
@@ -270,7 +280,7 @@ class Examples(Blocks):
 
     @functools.cached_property
     def longest(self) -> int:
-        """Largest number of products in the score of a row."""
+        """Largest number of multiplications to score a row for one label."""
         if not self.is_sparse:
             return self.d + 1
         return 1 + int(np.diff(self.X.indptr).max(initial=0))
@@ -288,11 +298,12 @@ class Examples(Blocks):
         if self._plain(self.squares / numbers.size):
             return 1.0
         exponent = math.frexp(max(self.largest, abs(self.x0)))[1]
-        # Twenty bits above are spare for sums; none below, where precision is scarce.
+        # For huge entries, the unit leaves 20 bits for sums. For tiny entries it leaves none,
+        # because precision is scarce there.
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
     def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse:
-        """Return the rows in the format of the kernels, with steps of length eta in `unit`."""
+        """Return the rows in the kernels' format, with update lengths of eta / `unit`."""
         length = eta / self.unit
         if length == 1 and self.weights is None:
             return kernel_rows(self.X, self.x0, self.y)
@@ -303,21 +314,21 @@ class Examples(Blocks):
         return kernel_rows(self.X, self.x0, step)
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of the kernels as augmented weights, without w0 if x0 is 0."""
+        """Convert weights from the kernels' layout to augmented weights, without w0 if x0 is 0."""
         return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights with the slot of w0, which is 0 without an intercept."""
+        """Insert w0 = 0 into augmented weights without intercept; return others unchanged."""
         if self.x0:
             return augmented
         return np.concatenate((np.zeros((*augmented.shape[:-1], 1)), augmented), axis=-1)
 
     def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of the kernels in the shape of a hypothesis, with w0's slot."""
+        """Convert weights from the kernels' layout to the shape of a `Hypothesis`."""
         return w
 
     def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of a hypothesis in the shape of the kernels."""
+        """Convert the weights of a `Hypothesis` to the kernels' layout."""
         return weights
 
     @property
@@ -330,15 +341,15 @@ class Examples(Blocks):
         return np.bincount(self.places, minlength=self.k)
 
     def encode_updates(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode updates as the kernels do: for two labels, by their rows."""
+        """Encode updates as the kernels do: with two labels, as row numbers."""
         return rows
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        """Decode updates: their rows, and for more than two labels the competing labels."""
+        """Decode updates into row numbers and, for more than two labels, competing labels."""
         return made, None
 
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return y·(w·x) for each row; w has no slot of w0 if there is no intercept."""
+        """Return y·(w·x) for each row, for augmented weights w (no w0 without intercept)."""
         return products(self.X, self.add_slot(w), self.x0, self.y)
 
     def augmented_rows(self, rows: Any = slice(None)) -> NDArray[np.float64]:
@@ -348,15 +359,16 @@ class Examples(Blocks):
         return np.concatenate((x0, X), axis=1, dtype=np.float64)
 
     def augmented_row(self, n: int) -> NDArray[np.float64]:
-        """Return augmented row n, x0 first, whether or not there is an intercept."""
+        """Return row n with x0 in front, even if x0 is 0."""
         return np.concatenate(([self.x0], to_dense(self.X[[n]])[0].astype(np.float64)))
 
 
 class JointExamples(Examples):
-    """Rows with K > 2 labels: y are positions among them, and w has a block for each.
+    """Rows in memory with labels of K > 2 classes, as one block.
 
-    `from_arrays` returns plain `Examples` if there are two. An update by row n against label r
-    is encoded as n·K + r; rows of K·(d + 1) numbers are never written out.
+    y holds the position of each row's label in `labels`, and w has a block of weights per label.
+    `from_arrays` returns plain `Examples` if there are two labels. An update by row n against
+    label r is encoded as n·K + r; rows of K·(d + 1) numbers are never written out.
 
     Examples
     --------
@@ -375,29 +387,29 @@ class JointExamples(Examples):
         return self.y
 
     def rows(self, eta: float = 1.0) -> Any:
-        """Return the rows in the format of the kernels, with steps of length eta in `unit`."""
+        """Return the rows in the kernels' format, with update lengths of eta / `unit`."""
         step = np.full(self.n, eta / self.unit)
         if self.weights is not None:
             step *= self.weights
         return joint_rows(kernel_rows(self.X, self.x0, step), self.y, self.k)
 
     def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a row of weights per label from the weights of the kernels."""
+        """Convert weights from the kernels' layout to an array with one row per label."""
         blocks = w.reshape(-1, self.k).T if self.is_sparse else w.reshape(self.k, -1)
         return np.ascontiguousarray(blocks)
 
     def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of the kernels from a row of weights per label."""
+        """Convert an array with one row of weights per label to the kernels' layout."""
         return joint_weights(self.X, weights)
 
     def encode_updates(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode updates as the kernels do: n·K + r."""
+        """Encode updates by rows n against labels r as n·K + r, as the kernels do."""
         assert rivals is not None
         made: NDArray[Any] = rows.astype(self.row_type) * self.row_type(self.k)
         return made + rivals.astype(self.row_type)
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        """Decode updates into rows and competing labels."""
+        """Decode updates into row numbers and competing labels."""
         rows, rivals = np.divmod(made, made.dtype.type(self.k))
         return rows, rivals.astype(np.int32)
 
@@ -407,7 +419,7 @@ class LabelPairs:
     """Example and competing label of each row of `KeslerRows`."""
 
     labels: NDArray[Any]
-    y: NDArray[Any]  # of the examples in `numbers`, or of all
+    y: NDArray[Any]  # of the examples in `numbers`, or of all if `numbers` is None
     numbers: NDArray[np.intp] | None = None
 
     def pair(self, m: int) -> tuple[int, int]:
@@ -443,7 +455,7 @@ class KeslerRows(Blocks):
     reduced: bool = False
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(a few rows, number of the first of them), in order."""
+        """Yield work(rows, number of the first row) for a few rows at a time, in order."""
         first, whole = 0, self.blocks.loaded
         few = whole is not None and 2 * whole.n * whole.entries_per_row <= FEW_ENTRIES
         for rows in self._kept if few else self._parts():
@@ -461,7 +473,7 @@ class KeslerRows(Blocks):
                 yield kesler_rows(block, self.reduced, slice(begin, begin + step))
 
     def name_pairs(self, rows: Iterable[int]) -> LabelPairs:
-        """Return the pairs of some rows; if they are not in memory, found in one pass."""
+        """Find the example and the competing label of some rows, in at most one pass."""
         whole = self.blocks.loaded
         if whole is not None:
             return LabelPairs(whole.labels, whole.y)
@@ -471,7 +483,7 @@ class KeslerRows(Blocks):
 
 
 def kesler_rows(examples: Examples, reduced: bool, part: slice = slice(None)) -> Examples:
-    """Write Kesler's rows of some examples into a sparse matrix."""
+    """Return Kesler's rows of some examples as examples with a sparse matrix."""
     from scipy import sparse
 
     others = examples.k - 1
@@ -510,10 +522,11 @@ def as_table(X: Any) -> Any:
 
 
 def sum_of_squares(numbers: NDArray[Any]) -> float:
-    """Sum squares in one fast pass, to within a thousandth.
+    """Sum the squares of numbers in one fast pass, to within a thousandth.
 
-    The sum is not finite if a number is not or squares overflow. Squares are summed in short runs
-    to keep float32 accurate; if its range is too narrow, they are summed again in float64.
+    The sum is NaN or infinite if one of the numbers is, or if a square overflows. Squares are
+    summed in short runs to keep float32 accurate; if the range of float32 is too narrow, they are
+    summed again in float64.
     """
     flat = numbers.reshape(-1)
     total = _sum_of_squares(flat)
@@ -541,7 +554,10 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return row n as stored: positions in w, with x0's, and values; positions may repeat."""
+    """Return the stored entries of row n, then x0: their positions in w and their values.
+
+    A position repeats if a CSR matrix stores an entry twice.
+    """
     if isinstance(X, np.ndarray):
         places, values = np.arange(X.shape[1]), X[n]
     else:
@@ -553,7 +569,7 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> rowformats.Dense | rowformats.Sparse:
-    """Return rows of a checked table in the read-only format of the kernels."""
+    """Return some rows of a checked table in the kernels' format, read-only."""
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False
@@ -574,19 +590,19 @@ def kernel_rows(
 def joint_rows(
     rows: rowformats.Dense | rowformats.Sparse, label: NDArray[np.int32], K: int
 ) -> rowformats.Joint:
-    """Return rows with K labels in the format of the kernels, for one thread at a time."""
+    """Return rows with K labels in the kernels' format, for use by one thread at a time."""
     return rowformats.Joint(rows, _read_only(label), K, np.empty(K))
 
 
 def joint_weights(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a row of weights per label in the order in which the kernels read them."""
+    """Flatten an array with one row of weights per label to the kernels' layout."""
     return (weights if isinstance(X, np.ndarray) else weights.T).flatten()
 
 
 def products(
     X: Any, w: NDArray[np.float64], x0: float, signs: NDArray[Any] | None = None
 ) -> NDArray[np.float64]:
-    """Return w·x for each row of a checked table, times its sign if signs are given."""
+    """Return w·x for each row of a checked table, times the row's sign if signs are given."""
     check_width(X, w)
     result = np.empty(X.shape[0])
 
@@ -600,7 +616,10 @@ def products(
 
 
 def check_width(X: Any, w: NDArray[np.float64]) -> None:
-    """Raise ValueError if w does not fit the columns: kernels do not check bounds."""
+    """Raise ValueError if w does not have w0 and one weight per column.
+
+    Kernels do not check bounds.
+    """
     if X.shape[1] + 1 != len(w):
         weights, features = plural(len(w) - 1, "weight"), plural(X.shape[1], "feature")
         raise ValueError(f"{weights} cannot score {features}.")

@@ -142,7 +142,7 @@ def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Gene
     if dim > 2:
         X = rng.uniform(-1, 1, (FRESH_EXAMPLES, dim))
         return float(np.mean((X @ f[1:] + f[0] > 0) != (X @ g[1:] + g[0] > 0)))
-    if dim == 1:  # the same square, with a second feature of weight 0
+    if dim == 1:  # add a second feature of weight 0, to compute areas in the square
         f, g = np.append(f, 0.0), np.append(g, 0.0)
     square = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
     f_only = area(clip(clip(square, f), -g))

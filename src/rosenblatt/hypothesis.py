@@ -31,7 +31,7 @@ from rosenblatt.examples import (
 from rosenblatt.rowformats import SMALLEST
 from rosenblatt.tables import find_fractions, numbers_in, refuse_non_finite, to_dense
 
-ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # what sign(0) is
+ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # values of sign(0)
 ROWS = 2**12  # rows that are decided exactly at a time
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -57,8 +57,8 @@ class Hypothesis:
 
     @property
     def threshold(self) -> float:
-        """Score of the features above which the positive label is predicted."""
-        return 0.0 - float(self.w[0]) * self.x0  # without a w0 it is 0, not -0
+        """Threshold that the weighted features must exceed for the positive label."""
+        return 0.0 - float(self.w[0]) * self.x0  # 0.0 - 0.0 is 0.0; a negation would give -0.0
 
     @property
     def augmented(self) -> Floats:
@@ -67,17 +67,20 @@ class Hypothesis:
 
     @staticmethod
     def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:
-        """Return the hypothesis of weights with a slot for w0, or of a row of them per label."""
+        """Return a `Hypothesis`, or a `JointHypothesis` for weights with a row per label.
+
+        Weights have a slot for w0, also if x0 is 0.
+        """
         return (Hypothesis if w.ndim == 1 else JointHypothesis)(w, x0, zero)
 
     @staticmethod
     def with_intercept(coef: Any, intercept: Any, zero: int) -> Hypothesis:
-        """Return the hypothesis of scikit-learn's coefficients and intercepts."""
+        """Return the hypothesis with the `coef_` and `intercept_` of scikit-learn."""
         w = np.column_stack((np.ravel(intercept), np.atleast_2d(coef)))
         return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, zero)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return w·x for each row of a checked table; with K labels, the scores of all."""
+        """Return w·x for each row of a checked table; with K labels, a score per label."""
         return self._products(X, self.w)
 
     def predict(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
@@ -87,7 +90,7 @@ class Hypothesis:
     def safe_scores(self, X: Any) -> NDArray[np.float64]:
         """Return scores, up to a common factor, that neither underflow nor overflow.
 
-        Scores that would, because of tiny or huge rows, are computed exactly and rounded once.
+        Scores of tiny or huge rows that would do so are computed exactly and rounded once.
         """
         s = self._products(X, self._plain)
         lost = np.flatnonzero(~(np.abs(s) > SMALLEST) | np.isinf(s))
@@ -101,13 +104,13 @@ class Hypothesis:
         return s
 
     def predict_codes(self, X: Any) -> NDArray[np.int8]:
-        """Return -1 or +1 for each row; at exactly 0, -1 unless `zero` is +1."""
+        """Predict -1 or +1 for each row; a score of 0 gives -1 unless `zero` is +1."""
         s = self.safe_scores(X)
         positive = s >= 0 if self.zero > 0 else s > 0
         return positive.astype(np.int8) * np.int8(2) - np.int8(1)
 
     def mistakes(self, examples: Examples) -> NDArray[np.intp]:
-        """Return the misclassified rows, in exact arithmetic wherever rounding could decide.
+        """Return the misclassified rows, decided exactly where rounding could matter.
 
         A row is a mistake if its computed score or its exact score is on the wrong side: without
         mistakes, both the printed numbers and the exact ones classify every row correctly.
@@ -145,18 +148,18 @@ class Hypothesis:
 
     @functools.cached_property
     def _plain(self) -> NDArray[np.float64]:
-        """w, times a power of two that brings its largest entry near 1 if it is extreme."""
+        """Weights, scaled by a power of two if the largest one is extreme."""
         largest = max(float(self.w.max()), -float(self.w.min()))
         if largest == 0 or 1e-100 < largest < 1e100:
             return self.w
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
     def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Return whether each row is right, wrong, or undecided because of rounding.
+        """Classify each row as RIGHT, WRONG or, where rounding could decide, DOUBTFUL.
 
         The rounding error of a sum of k products is at most k·u·Σ|w·x| in any order of summation;
         4 (k + 1) also accounts for the rounding of this bound. A row with NaN or infinity is
-        undecided.
+        DOUBTFUL.
         """
         check_width(examples.X, self.w)
         seen = np.empty(examples.n, dtype=np.uint8)
@@ -183,7 +186,7 @@ class Hypothesis:
         return np.asarray(wrong)
 
     def _needs_exact(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-        """Return for which of a few rows rounding could decide the sign of the score s."""
+        """Return which of a few rows have a score s whose sign rounding could change."""
         w, sizes = np.abs(self._plain).reshape(-1, X.shape[1] + 1).max(axis=0), abs(X)
         touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
         with np.errstate(all="ignore"):
@@ -196,10 +199,10 @@ class Hypothesis:
 
 
 class JointHypothesis(Hypothesis):
-    """Row of weights for each of K labels; the label with the highest score is predicted.
+    """Linear classifier for K labels, with a row of weights per label.
 
-    Among labels with equal scores it is the first, or with `zero` = +1 the last. Codes, and y of
-    examples, are positions among the labels.
+    It predicts the label with the highest score: of labels with equal scores the first, or with
+    `zero` = +1 the last. Codes, and y of the examples, are positions among the labels.
 
     Examples
     --------
@@ -232,7 +235,7 @@ class JointHypothesis(Hypothesis):
         return n * len(self.w) + int(rivals[0])
 
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
-        """Return the score of each row's label minus the best of the others."""
+        """Return the score of each row's own label minus the best competing score."""
         return self.lead(self.scores(examples.X), examples.y)[0]
 
     def predicting(self, place: int) -> Hypothesis:
@@ -256,19 +259,19 @@ class JointHypothesis(Hypothesis):
         return result
 
     def _highest(self, s: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the label with the highest score in each row, the first or last of equals."""
+        """Return the label with the highest score in each row; `zero` decides between equals."""
         if self.zero > 0:
             return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
         return np.asarray(s.argmax(axis=1))
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """For each label, the first label with the same weights."""
+        """Position, for each label, of the first label with the same weights."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return the lead of label y over the best competing label, and that label."""
+        """Return the lead of label y over the best competing label, and the competing label."""
         others, rows = s.copy(), np.arange(len(y))
         others[rows, y] = -np.inf
         r = self._highest(others)
@@ -276,7 +279,7 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return which rows of scores are mistakes, the lead of label y, and over which label."""
+        """Return which rows of scores are mistakes, and the two results of `lead`."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 
@@ -297,7 +300,7 @@ class JointHypothesis(Hypothesis):
         X, y = _take_finite(examples, rows)
         wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
         lost = (ahead == 0) | ~np.isfinite(ahead)
-        if self.zero == 0:  # the same weights score the same, which is a mistake
+        if self.zero == 0:  # labels with the same weights always tie, which is a mistake
             lost &= self._kinds[y] != self._kinds[r]
         undecided = self._needs_exact(X, np.where(lost, 0.0, ahead), 2 * share)
         for k in np.flatnonzero((~wrong | lost) & undecided):
@@ -305,7 +308,7 @@ class JointHypothesis(Hypothesis):
         return wrong
 
     def _exact_scores(self, X: Any, n: Any) -> NDArray[Any]:
-        """Return the exact scores of a row as a row of fractions."""
+        """Return the exact scores of row n as fractions, in an array of shape (1, K)."""
         places, values = entries(X, n, self.x0)
         totals = [_exact_total(w[places], values) for w in self.w]
         return np.array([[Fraction(total) * Fraction(2) ** power for total, power in totals]])
@@ -331,7 +334,7 @@ def _exact_score(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
 
 
 def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, int]:
-    """Return Σ w·x as an integer and a power of two: a float is an integer times one."""
+    """Return Σ w·x exactly, as an integer and the exponent of a power of two."""
     (a, i), (b, j) = np.frexp(w), np.frexp(x)
     wholes, exponents = (np.ldexp(a, 53), np.ldexp(b, 53)), (i + j).tolist()
     lowest = min(exponents)

@@ -1,4 +1,4 @@
-"""The lecture's slides: each algorithm as a plain loop over the examples.
+"""The algorithms of the lecture, each as a plain loop over the examples.
 
 Step through them with ``NUMBA_DISABLE_JIT=1``; otherwise `engine` compiles them. D is the data
 set, order holds the rows in the order of their visits, w is the augmented weight vector (w0
@@ -9,7 +9,7 @@ from rosenblatt.rowformats import NONE, SMALLEST, add, ahead, largest, mistake, 
 
 
 def pla(D, order, zero, w, trace, ends):
-    """Update w by each mistake met, epoch after epoch, until an epoch has none."""
+    """Update w on each mistake, epoch after epoch, until an epoch has no mistake."""
     t = 0
     for c in range(len(ends)):
         begun = t
@@ -26,7 +26,7 @@ def pla(D, order, zero, w, trace, ends):
 
 
 def pocket(D, trace, w, fewest, tolerance):
-    """Repeat the updates of PLA; return the t at which w first beats the pocket, or 0."""
+    """Repeat updates of PLA until w has fewer mistakes than the pocket; return t, or 0."""
     for t in range(len(trace)):
         n = trace[t]
         add(D, n, w, step(D, n))
@@ -36,7 +36,7 @@ def pocket(D, trace, w, fewest, tolerance):
 
 
 def next_mistake(D, order, zero, w, k):
-    """Return the first mistake of w from the k-th visit on: its visit and its row."""
+    """Find the first mistake of w from visit k on; return its visit and its row."""
     for i in range(k, len(order)):
         n = mistake(D, order[i], w, zero)
         if n >= 0:
@@ -54,7 +54,7 @@ def mistakes(D, w, tolerance):
 
 
 def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
-    """Update w by a random mistake, the first met in a new random order, until there is none."""
+    """Update w on the first mistake in a new random order, until there is no mistake."""
     i, visits = walk
     N = len(order)
     k = t = c = 0
@@ -80,7 +80,7 @@ def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
 
 
 def pla_first(D, order, zero, w, walk, trace):
-    """Update w by its first mistake and start over, until there is none."""
+    """Update w on its first mistake and start over, until there is no mistake."""
     k, visits = walk
     t = 0
     while k < len(order) and visits > 0 and t < len(trace):
@@ -97,9 +97,9 @@ def pla_first(D, order, zero, w, walk, trace):
 
 
 def ratchet(D, order, zero, w, run, judged, longest, trace):
-    """Update w by each mistake met, until its run of correct rows is longer than the pocket's.
+    """Update w on each mistake until w's run of correct rows is longer than the pocket's.
 
-    A w that was judged already need not stop the loop again before its next update.
+    If w is `judged` already, its run does not stop the loop before the next update.
     """
     k = t = 0
     while k < len(order) and t < len(trace) and (judged or run <= longest):

@@ -1,7 +1,8 @@
 """Row formats: how kernels score a row of the data set D and add it to the weights w.
 
-``D`` holds the rows, with x0 implied, and ``D.step[n]`` = eta·s·y, the signed length of an update
-by row n. ``w`` is the augmented weight vector, w0 first. `Dense` and `Sparse` rows differ in two
+``D`` holds the rows, with x0 implied. ``D.step[n]`` = eta·s·y is the signed length of an update by
+row n: eta is the learning rate, s the sample weight, y the label -1 or +1. ``w`` is the augmented
+weight vector, w0 first. `Dense` and `Sparse` rows differ in two
 primitives, `score` and `add`. With more than two labels, `Joint` rows wrap either format: ``w``
 has a block of weights for each label, and a mistake is a row against a competing label.
 
@@ -26,11 +27,14 @@ class Dense(NamedTuple):
 
 
 class Plane(Dense):
-    """Rows of at most two numbers, summed in order: the same bits on every processor."""
+    """Dense rows of at most two features, summed in order: the same bits on every processor."""
 
 
 class Sparse(NamedTuple):
-    """Examples as rows of a CSR matrix; unsigned indices need no check for wrap-around."""
+    """Examples as rows of a CSR matrix.
+
+    Indices are unsigned, so that compiled code need not check for negative ones.
+    """
 
     data: np.ndarray
     indices: np.ndarray
@@ -40,10 +44,10 @@ class Sparse(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Rows of either format with one of K labels each; their steps have no sign.
+    """Dense or sparse rows with K > 2 labels; their steps have no sign.
 
-    Row n against the label r has the number n·K + r: x in the block of its own label, -x in the
-    block of r (Kesler's construction). These long rows are never stored.
+    An update by row n against label r has the number n·K + r. It adds x in the weights of the
+    row's own label and -x in those of r (Kesler's construction). These long rows are never stored.
     """
 
     rows: Dense | Sparse
@@ -95,11 +99,12 @@ def add(D, n, w, a):
         return add_joint(D, n, w, a)
     if isinstance(D, Sparse):
         return add_sparse(D, n, w, a)
-    return add_dense(D, n, w, a) if isinstance(D, Dense) else D.add(w, a)  # a dict
+    # Rows that are dicts have their own method.
+    return add_dense(D, n, w, a) if isinstance(D, Dense) else D.add(w, a)
 
 
 def step(D, n):
-    """Return eta·s·y, the signed length of an update by row n."""
+    """Return eta·s·y, the signed length of an update by row n with sample weight s."""
     return D.rows.step[n // D.K] if isinstance(D, Joint) else D.step[n]
 
 
@@ -109,7 +114,10 @@ def size(D):
 
 
 def ahead(D, n, w):
-    """Return by how much w classifies row n correctly; negative for a mistake."""
+    """Return the lead of row n's own label over the others; negative for a mistake.
+
+    For two labels it is y·(w·x), for more the own label's score minus the best competing score.
+    """
     return ahead_joint(D, n, w) if isinstance(D, Joint) else ahead_of_two(D, n, w)
 
 
@@ -126,7 +134,10 @@ def ahead_joint(D, n, w):
 
 
 def sign(s, zero):
-    """Return +1 or -1, and at exactly 0 the chosen convention: 0 (a mistake), -1 or +1."""
+    """Return the sign of s: +1, -1, or `zero` if s is exactly 0.
+
+    `zero` is 0 (always a mistake), -1 or +1.
+    """
     if s > 0:
         return 1
     if s < 0:
@@ -140,9 +151,9 @@ def mistaken(D, n, w, zero):
 
 
 def wrong(s, positive, zero):
-    """Return whether a score is a mistake on a row whose label is +1, or is -1.
+    """Return whether score s misclassifies a row with label +1 (if `positive`) or -1.
 
-    The first test has no branch on the label: processors cannot predict labels.
+    The first test has no branch on the label, because processors cannot predict labels.
     """
     if (s > 0) & positive | (s < 0) & (not positive):
         return False
@@ -150,9 +161,9 @@ def wrong(s, positive, zero):
 
 
 def mistake(D, n, w, zero):
-    """Return what to update w by if it misclassifies row n, else NONE.
+    """Return the number of the update if w misclassifies row n, else NONE.
 
-    That is n itself, or with more than two labels n against its best competing label.
+    It is n itself or, with K > 2 labels, n·K + r for the best competing label r.
     """
     if isinstance(D, Joint):
         return mistake_joint(D, n, w, zero)
@@ -165,9 +176,10 @@ def mistake_of_two(D, n, w, zero):
 
 
 def mistake_joint(D, n, w, zero):
-    """Return row n against its best competing label if that one scores as high, else NONE.
+    """Return n·K + r if the best competing label r makes row n a mistake, else NONE.
 
-    Equal scores are a mistake, or belong to the earlier or the later label, as `zero` says.
+    If r and the row's own label have equal scores, `zero` decides: at 0 it is a mistake, at -1
+    the earlier label is predicted, at +1 the later one.
     """
     y, s = D.label[n], D.scores
     score_all(D, n, w)
@@ -178,7 +190,10 @@ def mistake_joint(D, n, w, zero):
 
 
 def best_competitor(s, y, zero):
-    """Return the best competing label: the first, or for zero > 0 the last, of equal scores."""
+    """Return the label other than y with the highest score.
+
+    Of labels with equal scores it is the first, or for zero > 0 the last.
+    """
     r = 1 if y == 0 else 0
     for k in range(r + 1, len(s)):
         if k != y and (s[k] > s[r] or (s[k] == s[r] and zero > 0)):
@@ -194,7 +209,7 @@ def score_all(D, n, w):
 
 
 def score_all_dense(D, n, w):
-    """Compute w·x of row n for one label after another; in order for two features."""
+    """Compute the scores of row n into D.scores, one label after another."""
     x, size = D.rows.X[n], len(w) // D.K
     for k in range(D.K):
         v = w[k * size : (k + 1) * size]
@@ -205,7 +220,7 @@ def score_all_dense(D, n, w):
 
 
 def score_all_sparse(D, n, w):
-    """Compute w·x of row n for all labels at once, over its stored entries."""
+    """Compute the scores of row n into D.scores, one stored entry after another."""
     rows, K = D.rows, D.K
     for k in range(K):
         D.scores[k] = w[k] * rows.x0
@@ -217,7 +232,7 @@ def score_all_sparse(D, n, w):
 
 def block(D, w, k):
     """Return the weights of label k in any format."""
-    if isinstance(w, list):  # dicts
+    if isinstance(w, list):  # one dict of weights per label
         return w[k]
     return block_sparse(D, w, k) if isinstance(D.rows, Sparse) else block_dense(D, w, k)
 
@@ -229,12 +244,15 @@ def block_dense(D, w, k):
 
 
 def block_sparse(D, w, k):
-    """Return the weights of label k; those of one feature are contiguous, as a row needs all."""
+    """Return the weights of label k, which are K entries apart.
+
+    The weights of one feature are contiguous, because scoring a row needs them for all labels.
+    """
     return w[k :: D.K]
 
 
 def add_joint(D, n, w, a):
-    """Add a·x to the weights of a row's label, and subtract it from the competing label's."""
+    """Add a·x to the weights of a row's label and subtract it from the competing label's."""
     row, r = np.int64(n) // D.K, np.int64(n) % D.K
     add(D.rows, row, block(D, w, D.label[row]), a)
     add(D.rows, row, block(D, w, r), -a)

@@ -16,7 +16,7 @@ from rosenblatt.hypothesis import Floats, Hypothesis
 from rosenblatt.tables import default_names, scale_columns
 
 GRID = 2**32  # centers are multiples of width / GRID
-ENTRIES = 1 << 20  # processed at a time
+ENTRIES = 1 << 20  # number of entries processed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Scaling:
 
     @classmethod
     def of(cls, blocks: Blocks) -> Scaling:
-        """Find the scaling of some rows in one pass: centered, with a spread of about 1."""
+        """Find, in one pass, the scaling that gives columns mean 0 and a spread of about 1."""
         return cls.suiting(Spread.of(blocks))
 
     @classmethod
@@ -66,7 +66,7 @@ class Scaling:
         return scale_columns(X, self.centre, self.width)
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis about scaled values as one about the original values."""
+        """Convert a hypothesis on scaled values to one on the original values."""
         w = hypothesis.w.copy()
         w[..., 1:] /= self.width
         if hypothesis.x0 != 0:
@@ -74,7 +74,7 @@ class Scaling:
         return replace(hypothesis, w=w)
 
     def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis about the original values as one about scaled values."""
+        """Convert a hypothesis on the original values to one on scaled values."""
         w = hypothesis.w.copy()
         w[..., 1:] *= self.width
         if hypothesis.x0 != 0:
@@ -84,7 +84,10 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Count, largest entry, and sums of each column, in a unit per column."""
+    """Count, largest entry, sum and sum of squares of each column.
+
+    Sums are in a unit per column, so that they neither overflow nor underflow.
+    """
 
     rows: int
     count: Floats  # number of entries; only those stored if the rows are sparse
@@ -121,12 +124,12 @@ class Spread:
 
     @property
     def typical(self) -> Floats:
-        """Root mean square of each column's entries: 1 for words that occur once per text."""
+        """Root mean square of each column's stored entries."""
         n = np.maximum(self.count, 1)
         return np.sqrt(self.squares / n) * self.unit
 
     def joined(self, other: Spread) -> Spread:
-        """Return the spread of the rows of both."""
+        """Combine the spreads of two sets of rows into the spread of all rows."""
         unit = np.maximum(self.unit, other.unit)
         a, b = self._about(unit, self.shift * self.unit), other._about(unit, self.shift * self.unit)
         return replace(
@@ -200,7 +203,7 @@ class LabelStrength(Strength):
 def strengths(
     hypothesis: Hypothesis, blocks: Blocks, labels: Sequence[str]
 ) -> Sequence[Sequence[Strength]]:
-    """Return the features of each label by change in score per standard deviation.
+    """Rank the features of each label by change in score per standard deviation.
 
     A weight applies to the values in the file, so weights of columns on different scales cannot
     be compared; weight × standard deviation can. Two labels have one score. With more labels, the

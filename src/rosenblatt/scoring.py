@@ -1,4 +1,4 @@
-"""Compute the scores of all rows, and find those whose sign rounding could decide."""
+"""Compute the scores of all rows, and find scores whose sign rounding could change."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from rosenblatt.engine import REORDERING, Kernel, bind_by_format, helpers, is_sparse, one_pass
 from rosenblatt.rowformats import Sparse, ahead, block, score, score_all
 
-# The results of `look` for a row.
+# Results of `look` for a row.
 RIGHT, WRONG, DOUBTFUL = range(3)
-# Longer rows of a stream are refused, so that no sum over a stream can overflow.
+# Largest ‖x‖² in a stream; longer rows raise an error, so that no sum over a stream overflows.
 LONGEST_SQUARED = 1e200
 
 
@@ -31,7 +31,10 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """Find for every row whether w is right, wrong, or within a share of ‖w‖·‖x‖ of 0."""
+    """Set seen[n] to RIGHT, WRONG or, if row n's score is near 0, DOUBTFUL.
+
+    Near 0 means that the squared score is at most share²·‖w‖²·‖x‖² + least.
+    """
     size = squared_length(w)
     # The scores of w = 0 are exactly 0, so none is doubtful unless it is NaN.
     least, zero = (least, 0.0) if size > 0 else (-1.0, float(zero))
@@ -43,7 +46,7 @@ def look(D, w, y, zero, share, least, seen):
 
 
 def look_joint(D, w, zero, share, least, seen):
-    """Find for every row of K labels whether w is right, wrong, or rounding could decide."""
+    """Set seen[n] to RIGHT, WRONG or, if rounding could decide, DOUBTFUL, for K labels."""
     size = 0.0
     for k in range(D.K):
         size = max(size, squared_length(block(D, w, k)))
@@ -75,7 +78,7 @@ def measure_sparse(D, n, w):
 
 
 def measure(D, n, w):
-    """Return w·x and ‖x‖² of row n in either format, summed in the fastest order."""
+    """Return w·x and ‖x‖² of a dense or sparse row n, summed in the fastest order."""
     return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)
 
 
@@ -88,7 +91,7 @@ def squared_length(w):
 
 
 def measure_in_two_sums(D, n, w):
-    """Return w·x and ‖x‖² of row n, each in two alternating sums, which is faster than one."""
+    """Return w·x and ‖x‖² of sparse row n, each as two alternating sums for speed."""
     s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         v = np.float64(D.data[j])

@@ -50,10 +50,10 @@ from rosenblatt.text import (
 )
 
 TIME_LIMIT = 5.0  # seconds
-VERDICT_SHARE = 0.3  # of the time
-PROOF_SHARE = 0.8  # of the time; solving for the proof cannot be interrupted, so it may end later
+VERDICT_SHARE = 0.3  # of the time limit
+PROOF_SHARE = 0.8  # of the time limit; solving for the proof cannot be interrupted and may end later
 TRAINING_SHARE = 0.5  # of the time left after the verdict, if models are also trained for a test
-MIN_PLA_SECONDS = 5.0  # in passes, if the verdict already has a separating w
+MIN_PLA_SECONDS = 5.0  # for PLA in passes over a file, if the verdict found a separating w
 MIN_SECONDS_REPORTED = 1.0  # shorter times for compiling and loading are not reported
 SMALL = 2**20  # numbers; in data this small, infinite estimates of a regression are found quickly
 NOT_IN_PASSES = Message(
@@ -84,7 +84,7 @@ class Result:
     not_tested : str or Message
         Why there is no evaluation.
     separator : Hypothesis, optional
-        A linear classifier without mistakes, where the verdict found one.
+        A linear classifier without mistakes, if the verdict found one.
     infinite : str
         Sentence on the infinite estimates of a logistic regression, if there are any.
     """
@@ -491,8 +491,8 @@ def _evaluate(
 def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypothesis | None]:
     """Decide separability before a deadline, without maximizing the margin.
 
-    Two rows with the same features and different labels decide it at once. Also returns a w that
-    makes no mistake even after rounding, if one is known.
+    Two rows with the same features and different labels decide it at once. Also return a
+    hypothesis that makes no mistake even after rounding, if one is known.
     """
     if data.blocks.in_memory and not data.blocks.multiclass:
         contradictions = find_contradictions(data.examples)

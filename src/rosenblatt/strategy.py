@@ -1,6 +1,6 @@
 """Choose the algorithm: PLA for separable rows, else the pocket and a search.
 
-With more than two labels, the average takes the place of the search.
+With more than two labels, the averaged perceptron takes the place of the search.
 
 The same code trains on rows in memory and on rows read in passes. Passes visit rows in file order
 and skip the maximum margin and the search for the fewest mistakes, which need all rows at once.
@@ -136,7 +136,7 @@ def train_model(
 
 
 def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
-    """Return whether the time is over for rows in memory; never for small data."""
+    """Return whether no time is left for rows in memory; always False for small data."""
     examples = blocks.loaded
     return examples is not None and deadline.over_for(examples.numbers.size)
 
@@ -229,7 +229,7 @@ def _describe_epochs(run: Run, examples: Examples | None) -> str:
 
 
 def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool = False) -> Run:
-    """Run PLA for its epochs, or until the deadline or Ctrl-C."""
+    """Run PLA until its maximum number of epochs, the deadline or Ctrl-C."""
     rule = algorithms.Rule(task.options.order, rng=task.options.rng, average=average)
     budget = algorithms.Budget(task.options.epochs or epochs, seconds=deadline.left)
     try:
@@ -239,7 +239,7 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
 
 
 def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothesis, int]:
-    """Fix mistakes that arose only when unscaling rounded the weights."""
+    """Fix mistakes that exist only because weights were rounded when they were unscaled."""
     examples = task.blocks.first()
     budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
     eta = float(np.abs(hypothesis.w).max()) / examples.n  # small beside the weights
@@ -256,8 +256,8 @@ def _maximize_margin(
 ) -> Separability | None:
     """Maximize the margin on the scaled values; return None if that is not possible.
 
-    It is not tried without a separating w or with many weights. It starts from the w of PLA if
-    that separates, else from the w of the verdict.
+    The margin is not maximized without a separating w or with many weights. The solver starts from
+    the w of PLA if it separates, else from the w of the verdict.
     """
     if separator is None or scaled.size > MANY_WEIGHTS + 1:
         return None
@@ -320,8 +320,8 @@ def _train_average(task: Task, separator: Hypothesis | None) -> Outcome:
 def _train_better(task: Task, separator: Hypothesis | None) -> Outcome:
     """Train the pocket and the average, and return the one with fewer mistakes.
 
-    Neither is better everywhere: with ten labels the pocket makes too few updates, and where rows
-    are noisy an average may be worse than the most frequent label.
+    Neither is always better: with ten labels the pocket makes too few updates, and on noisy rows
+    the average may be worse than always predicting the most frequent label.
     """
     first = _train_pocket(
         replace(task, deadline=task.deadline.share(POCKET_SHARE_BEFORE_AVERAGE)), separator
@@ -370,7 +370,7 @@ def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
 
 
 def _search(task: Task) -> FewestMistakesResult:
-    # Imported here because these load SciPy's optimizers, which PLA does not need.
+    # Imported here because these modules load SciPy's optimizers, which PLA does not need.
     with clock.loading():
         from rosenblatt.algorithms.fewest import Search
         from rosenblatt.evidence.optimum import fewest_of

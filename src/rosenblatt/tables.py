@@ -1,7 +1,7 @@
 """Tables: X of any type, checked and converted to a float array or a CSR matrix.
 
-Doubles hold every integer up to 2^53, and above it only some. An id or a time in nanoseconds that
-is rounded becomes a different one, so it raises an error instead.
+Doubles hold every integer up to 2^53, but only some larger ones. Rounding would change an id or a
+time in nanoseconds into a different one, so integers that a double cannot hold raise an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rosenblatt.errors import RowError, quote, with_index_labels
 from rosenblatt.text import plural, shorten
 
 BUILD_ANEW = "build the matrix anew, for example from rows, columns and values with coo_array."
-LARGE = 2.0**53  # from here on integers may be rounded
+LARGE = 2.0**53  # integers of at least this size may be rounded
 PROMISED = "a number that a double holds exactly"
 WRITTEN = re.compile(r"\s*[+-]?(\d+)(?:[.,]0*)?\s*")
 MOMENT = (
@@ -52,7 +52,10 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def to_floats(X: Any) -> Any:
-    """Return X as a float array or a CSR matrix, with shape and types checked, but not values."""
+    """Check shape and types of X and convert it to a float array or a CSR matrix.
+
+    NaN and infinity are not checked here.
+    """
     if hasattr(X, "tocsr"):
         return _to_csr(X)
     refuse_masked(X, "X")
@@ -68,7 +71,7 @@ def to_floats(X: Any) -> Any:
 
 
 def _refuse_rounded(X: Any, array: NDArray[Any], names: Names) -> None:
-    """Raise RowError on integers that were rounded when columns became one float array."""
+    """Raise RowError on integers that were rounded when X was converted to one float array."""
     for column in np.unique(find_large(array.reshape(-1)) % array.shape[1]).tolist():
         cells = _original_cells(X, column)
         row = first_changed(cells, array[:, column].astype(np.float64))
@@ -114,7 +117,7 @@ def as_column(y: Any) -> NDArray[Any]:
 
 
 def refuse_masked(values: Any, what: str) -> None:
-    """Raise ValueError on masked values, which an array would replace by what is below."""
+    """Raise ValueError on masked values, because conversion to an array would unmask them."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{what} has masked values; fill them or leave out those rows.")
 
@@ -149,7 +152,7 @@ def _refuse_moments(types: Iterable[Any], names: Names) -> None:
 
 
 def _arrow_column(column: Any) -> NDArray[Any]:
-    """Return an Arrow column as numbers, or as cells if NumPy has no such type (decimals)."""
+    """Return an Arrow column as an array, of objects if NumPy has no such type (decimals)."""
     try:
         return np.asarray(column)
     except (ValueError, TypeError, NotImplementedError):
@@ -258,13 +261,13 @@ def numbers_in(table: Any) -> NDArray[Any]:
 
 
 def to_dense(table: Any) -> NDArray[Any]:
-    """Return a table as an array, itself if it is one."""
+    """Convert a sparse table to an array; return a dense one unchanged."""
     array: NDArray[Any] = table if isinstance(table, np.ndarray) else table.toarray()
     return array
 
 
 def sum_duplicates(table: Any) -> Any:
-    """Return a table with entries that a CSR matrix stores twice added up, itself if none is."""
+    """Add up the entries that a CSR matrix stores twice; return other tables unchanged."""
     if isinstance(table, np.ndarray) or table.has_canonical_format:
         return table
     copy = table.copy()
@@ -279,7 +282,7 @@ def find_fractions(table: Any) -> NDArray[np.bool_]:
 
 
 def list_entries(table: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return rows, columns and values of the nonzero entries, or of all that are stored."""
+    """Return rows, columns and values of the nonzero entries; if sparse, of all stored ones."""
     if isinstance(table, np.ndarray):
         rows, columns = np.nonzero(table)
         return rows, columns, table[rows, columns]
@@ -293,12 +296,12 @@ def list_entries(table: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 def score_rows(table: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the product of each row with some weights, without starting threads."""
     if isinstance(table, np.ndarray):
-        return np.asarray(np.einsum("ij,j->i", table, weights))  # which, unlike @, starts none
+        return np.asarray(np.einsum("ij,j->i", table, weights))  # unlike @, starts no threads
     return np.asarray(table @ weights)
 
 
 def largest_by_row(table: Any, units: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest absolute entry of each row, with every column times its unit."""
+    """Return the largest absolute entry of each row after multiplying columns by their units."""
     if isinstance(table, np.ndarray):
         return np.asarray((np.abs(table) * units).max(axis=1))
     return np.asarray(abs(table).multiply(units).max(axis=1).toarray().ravel())
@@ -350,7 +353,7 @@ def _to_csr(X: Any) -> Any:
     elif kind in ("csr", "csc", "bsr"):
         _check_compressed(X, kind)
     csr = X.tocsr()
-    if kind not in ("coo", "csr", "csc", "bsr"):  # lists and keys, which are read in Python
+    if kind not in ("coo", "csr", "csc", "bsr"):  # such as lil and dok, which Python code converts
         _check_compressed(csr, "csr")
     csr = _compact(csr)
     _check_shape(csr.shape, csr.ndim)
@@ -414,19 +417,19 @@ def _check_integers(places: Any, what: str) -> None:
 
 
 def _first_outside(places: NDArray[Any], size: int) -> int | None:
-    """Return the position of the first index that is not from 0 to size - 1, if there is one."""
+    """Return the position of the first index outside 0 … size - 1, or None."""
     places = np.ascontiguousarray(places)
     native = places.astype(places.dtype.newbyteorder("="), copy=False)
-    unsigned = native.view(np.dtype(f"u{native.dtype.itemsize}"))  # negative ones become large
+    unsigned = native.view(np.dtype(f"u{native.dtype.itemsize}"))  # negative indices become large
     if len(places) == 0 or int(unsigned.max()) < size:
         return None
     return int(np.flatnonzero((native < 0) | (native >= size))[0])
 
 
 def _compact(csr: Any) -> Any:
-    """Return a CSR matrix without spare entries, with all indices of 32 or all of 64 bits.
+    """Return a CSR matrix without unused entries, with all indices int32 or all int64.
 
-    SciPy builds such matrices; matrices built by hand may differ.
+    Matrices that SciPy builds have this form already; matrices built by hand may not.
     """
     kinds, end = {csr.indices.dtype, csr.indptr.dtype}, int(csr.indptr[-1])
     tight = len(csr.data) == len(csr.indices) == end

@@ -1,4 +1,4 @@
-"""Traces: the row that caused each update, and the replay of every w(t) from them."""
+"""Traces: the rows that caused the updates, from which every w(t) can be replayed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rosenblatt.text import plural, render_bars, render_card
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Start of a replay: the examples, w(0) and eta."""
+    """Start of a replay: the examples, w(0) and the learning rate eta."""
 
     examples: Examples
     start: NDArray[np.float64]
@@ -133,7 +133,7 @@ class Trace:
 
 
 def replay(D, trace, w):
-    """Repeat the updates of a trace."""
+    """Repeat the updates of a trace on w."""
     for n in trace:
         add(D, n, w, step(D, n))
 
@@ -156,7 +156,7 @@ def lag(D, rows, missed, u):
 
 
 def along(D, trace, w, w_f, inner, squared):
-    """Repeat the updates, storing w_f·w(t) and ‖w(t)‖² for t = 0 … T."""
+    """Repeat the updates of a trace, storing w_f·w(t) and ‖w(t)‖² for t = 0 … T."""
     for t in range(len(trace) + 1):
         for i in range(len(w)):
             inner[t] += w_f[i] * w[i]
