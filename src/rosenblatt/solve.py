@@ -51,7 +51,7 @@ from rosenblatt.text import (
 
 TIME_LIMIT = 5.0  # seconds
 VERDICT_SHARE = 0.3  # of the time limit
-PROOF_SHARE = 0.8  # of the time limit; solving for the proof cannot be interrupted and may end later
+PROOF_SHARE = 0.8  # of the time limit; solving for a proof cannot be stopped and may end later
 TRAINING_SHARE = 0.5  # of the time left after the verdict, if models are also trained for a test
 MIN_PLA_SECONDS = 5.0  # for PLA in passes over a file, if the verdict found a separating w
 MIN_SECONDS_REPORTED = 1.0  # shorter times for compiling and loading are not reported

@@ -30,12 +30,12 @@ from rosenblatt.files import read_checksummed, write_checksummed
 Floats = NDArray[np.float64]
 
 KIND = "dask checkpoint"  # identifies these checkpoint files
-SHORT_EPOCH = 0.05  # seconds: below this, Dask costs more than the work
+SHORT_EPOCH = 0.05  # seconds: in shorter epochs, Dask costs more than the work
 ROUNDS = 32  # minimum number of rounds over which the pocket spreads its updates
 
 
 class Round(NamedTuple):
-    """Mistakes of the w before a round, its updates and its seconds."""
+    """Mistakes of the w before a round, and the updates and seconds of the round."""
 
     mistakes: float
     updates: int
@@ -44,7 +44,7 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Weights with the number of their mistakes on all partitions."""
+    """Weights w with the number of mistakes of w on all partitions."""
 
     w: Floats
     mistakes: float
@@ -89,7 +89,7 @@ class Turn:
 
     rule: Rule  # its random generator is created from the seed
     seed: tuple[int, int, int]  # (seed, round, partition): a retry draws the same numbers
-    rounds_left: int  # this one included
+    rounds_left: int  # including this round
     updates: int | None = None  # maximum for this partition; 0 only counts mistakes
 
 
@@ -137,7 +137,7 @@ def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State
 
 
 def _find_used_budget(plan: Plan, state: State) -> Reason | None:
-    """Return which budget is used up, if any."""
+    """Return the name of the budget that is used up, or None."""
     budget = plan.budget
     if state.rounds >= budget.epochs:
         return "max_iter"
@@ -178,8 +178,9 @@ def run_round(
 def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -> list[Turn]:
     """Plan the next epoch of each partition.
 
-    The updates of all partitions together never exceed those left in the budget. If there are
-    fewer than partitions, the partitions take turns: only some of them may have mistakes.
+    The updates of all partitions together never exceed the updates left in the budget. If fewer
+    updates are left than partitions, the partitions take turns, because perhaps only some of them
+    have mistakes.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class ClusterError(UserError, RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Partition as loaded by a worker; X is None if it is empty."""
+    """Partition as loaded by a worker; X is None if the partition is empty."""
 
     name: str
     X: Any
@@ -93,9 +93,9 @@ class Partitions(Blocks):
         class_weight: Any = None,
         one_class: bool = False,
     ) -> Examples:
-        """Load the partitions on the workers.
+        """Load the partitions on the workers and return a template of their examples.
 
-        Return examples with one row of zeros, and the labels and columns of the partitions.
+        The template has one row of zeros, and the labels, columns and x0 of the partitions.
         """
         raw = self.client.compute(list_partitions(X, y, sample_weight))
         summaries: list[Summary] = self._gather(self.client.map(summarize, raw, pure=False))
@@ -253,7 +253,7 @@ def frame_partitions(X: Any) -> list[Any]:
 
 
 def _select_columns(part: Any, number: int, columns: list[Any]) -> Any:
-    """Put the columns of a partition in this order; raise ValueError if they differ."""
+    """Reorder the columns of a partition; raise ValueError if its column names differ."""
     if list(part.columns) == columns:
         return part
     for name in columns:
@@ -338,7 +338,7 @@ def convert_partition(
 ) -> Examples:
     """Convert a partition to examples, with the labels of all partitions.
 
-    `weights` are the class weights. NaN and infinity are not looked for here, because an epoch
+    `weights` are the class weights. NaN and infinity are not checked here, because the first epoch
     finds them without another pass.
     """
     try:

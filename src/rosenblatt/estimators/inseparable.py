@@ -204,10 +204,10 @@ def fewest_mistakes(
     limit. Otherwise the search uses the time it is given, and stops early when nothing better is
     possible. On Ctrl-C the best result so far is returned.
 
-    A mistake is a row with y·(w·x) ≤ 0 in exact arithmetic, or one that `predict` misclassifies
-    because floating point rounds its score to the other side, as can happen where products nearly
+    A mistake is a row with y·(w·x) ≤ 0 in exact arithmetic, or a row that `predict` misclassifies
+    because floating point rounds its score to the other side, which can happen if products nearly
     cancel or are near the largest or smallest float. So `mistakes` is the exact number for
-    `weights`, or larger where rounding misleads `predict`, but never smaller. `lower_bound` is
+    `weights`, or larger if rounding misleads `predict`, but never smaller. `lower_bound` is
     about exact scores alone. Sample weights are added and compared exactly, as fractions.
 
     Parameters
@@ -301,7 +301,7 @@ class FewestMistakes(LinearClassifier):
     intercept_ : array of shape (1,)
         Intercept w0·x0.
     classes_ : array of shape (2,)
-        The two labels, that of -1 first.
+        The two labels; the first is -1.
     weights_ : array of shape (d + 1,)
         Augmented weights, w0 first; without intercept, of shape (d,).
     n_mistakes_ : int or float

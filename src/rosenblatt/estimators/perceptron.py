@@ -24,7 +24,7 @@ from rosenblatt.text import describe_unconverged, plural
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base class: checks before a fit, scores and predictions after it."""
+    """Base class of the estimators, which checks parameters, scores rows and predicts."""
 
     fit_intercept: bool
     intercept_scaling: float
@@ -45,8 +45,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_updates_: int
     n_iter_: int
     _zero: int
-    _mean: algorithms.Mean | None = None  # the averaged weights in coef_, if any
-    _kind: ClassVar[type[Examples]] = Examples  # two labels only
+    _mean: algorithms.Mean | None = None  # the mean of w in coef_ if `average`, else None
+    _kind: ClassVar[type[Examples]] = Examples  # allows two labels; JointExamples allows more
     average = False
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -101,7 +101,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _hypothesis(self) -> Hypothesis:
-        """Return the fitted coef_ and intercept_, whatever parameters were set since."""
+        """Return the fitted hypothesis, which parameters that were set later do not change."""
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
@@ -143,7 +143,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] | None = None,
         looked_at: bool = True,
     ) -> Examples:
-        """Return X and y as weighted examples; `labels` are given for a block of a stream."""
+        """Return X and y as examples with sample weights and class weights.
+
+        `labels` are the known labels if X and y are a block of a stream, else None.
+        """
         given = checks.column_or_1d(y)
         examples = self._kind.from_arrays(
             X, given, x0=self._x0(), labels=labels, looked_at=looked_at
@@ -158,7 +161,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return examples.weighted(sample_weight, each, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
-        """Return the last w of the last fit, in the layout of these examples."""
+        """Return the last w of the last fit in the kernels' layout for these examples."""
         last, x0 = self._hypothesis().w, 1.0
         if self._mean is not None:
             x0 = self._mean.hypothesis.x0
@@ -175,7 +178,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return examples.flat(last)
 
     def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
-        """Return w(0) for the kernels: given, or of the last fit on a warm start, or None for 0."""
+        """Return w(0) in the kernels' layout: given or, on a warm start, the last w; None for 0."""
         start = None
         if self.warm_start and hasattr(self, "coef_"):
             start = self._last_weights(examples)

@@ -22,7 +22,7 @@ from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
 UPDATES = 1000
-# The marks of up to five labels, × ○ △ □ ◆, as paths that begin in their middle.
+# Marks of up to five labels, × ○ △ □ ◆, as SVG paths that begin at the center of the mark.
 SIGNS = {
     "no": "m-4-4l8 8m-8 0l8-8",
     "yes": "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0",
@@ -138,7 +138,7 @@ def _kind() -> Any:
         ) from error
 
     class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        """The player of a story."""
+        """Notebook widget that plays a story."""
 
         _esm = player_script("widget.js")
         _style = traitlets.Unicode(widget_style()).tag(sync=True)
@@ -154,13 +154,13 @@ def _kind() -> Any:
             return f"rosenblatt-{secrets.token_hex(8)}"
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-            """Add a sentence for viewers that cannot show widgets."""
+            """Return the widget with a text summary for viewers that cannot show widgets."""
             bundle: Any = super()._repr_mimebundle_(**kwargs)
             data, more = bundle
             return {**data, "text/plain": self.summary}, more
 
         def _ipython_display_(self) -> None:
-            """Display the picture that a saved notebook keeps, and then the player in its place."""
+            """Display a static picture for saved notebooks, then the widget that replaces it."""
             from IPython.display import display
 
             show: Any = display

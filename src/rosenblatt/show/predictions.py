@@ -37,7 +37,7 @@ from rosenblatt.text import (
 )
 
 BATCH_ROWS = 1 << 14  # rows predicted at a time
-REASONS = 3  # per row
+REASONS = 3  # number of reasons per row
 ADVICE = Message("Give ", Parameter("missing", "empty"), ", or ", Parameter("missing", "mean"), ".")
 ENDS = {
     ".csv": "csv",
@@ -111,7 +111,7 @@ def _writing(kind: str, file: Any) -> Iterator[Callable[[Any], None]]:
 
 
 class JsonTables:
-    """Writes JSON lines, one object per row."""
+    """Writer of JSON lines, one object per row."""
 
     def __init__(self, file: IO[bytes], schema: Any) -> None:
         self.file, self.schema = file, schema
@@ -126,7 +126,7 @@ class JsonTables:
 
 
 class CsvTables(JsonTables):
-    """Writes CSV with PyArrow; floats read back to the last bit."""
+    """Writer of CSV by PyArrow, which keeps all bits of floats."""
 
     def __init__(self, file: IO[bytes], schema: Any) -> None:
         super().__init__(file, schema)
@@ -165,7 +165,7 @@ WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": _open_parquet, "jsonl": 
 
 
 class Reasons:
-    """Names the features that contributed most to a prediction.
+    """Reasons of predictions: the features that contributed most to each.
 
     A number contributes weight × (value - training mean); a category or a word contributes its
     weight times its count. With more than two labels, the weights are those of the predicted label
@@ -187,7 +187,7 @@ class Reasons:
         h, n = self.hypothesis, X.shape[0]
         pairs: list[Any]
         pairs, over = [None] * n, [""] * n
-        if isinstance(h, JointHypothesis):  # predicted and second-best label, in codes and words
+        if isinstance(h, JointHypothesis):  # pairs of the predicted and the second-best label
             answers = h.predict_codes(X)
             rivals = h.lead(h.scores(X), answers)[1]
             pairs = list(zip(answers, rivals, strict=True))
@@ -203,12 +203,12 @@ class Reasons:
         return [first + text for first, text in zip(over, reasons, strict=True)]
 
     def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
-        """Return the weights that decided a row."""
+        """Return the weights, or for a pair of labels the difference of their weights."""
         w = self.hypothesis.w
         return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
 
     def _sparse(self, row: Any, weights: NDArray[np.float64]) -> str:
-        """Return the reasons of a sparse row: only its entries and numbers contribute."""
+        """Return the reasons of a sparse row: stored entries and number columns contribute."""
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
@@ -227,9 +227,9 @@ class Reasons:
 def predict_batches(
     model: Model, source: Source, layout: Layout, more: tuple[bool, bool]
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Yield each batch with columns for prediction and score, and the codes of the labels.
+    """Yield each batch with columns for prediction and score, and the predicted codes.
 
-    `more` adds the reasons of each row and the scores of all labels.
+    `more` says whether to add the reasons of each row, and the scores of all labels.
     """
     explain, scores = more
     reasons = Reasons(model) if explain else None
@@ -255,7 +255,7 @@ def _predict(
     columns = {column: batch.column(column) for column in batch.schema.names}
     gaps = y == none
     labels = pa.array(model.classes_.tolist())
-    places = pa.array(np.maximum(y, 0), mask=gaps)  # of two labels -1 and +1, of more a place
+    places = pa.array(np.maximum(y, 0), mask=gaps)  # y is -1 or +1, or a position
     columns[_free("prediction", columns)] = labels.take(places)
     ahead = h.lead(scores, y)[0] if isinstance(h, JointHypothesis) else scores
     columns[_free("score", columns)] = pa.array(ahead, mask=gaps)
@@ -277,7 +277,7 @@ def _free(name: str, taken: dict[str, Any]) -> str:
 
 
 def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
-    """Add what the model knows about the file: types and, without a header, names."""
+    """Add to a layout the column types that the model knows and, without a header, the names."""
     types = model.encoding.types(strict=layout.decimal == ",")
     names = None
     if model.width is not None and format_of(source, layout) == "CSV":
@@ -288,7 +288,7 @@ def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
 
 
 class PredictionCounts:
-    """Counts predictions, and correct ones if the rows have labels."""
+    """Counts of predictions, and of correct ones if the rows have labels."""
 
     def __init__(self, model: Model) -> None:
         self.target = model.target
@@ -296,12 +296,13 @@ class PredictionCounts:
         self.rows, self.empty, self.strange = 0, 0, 0
         self.counts = np.zeros(len(self.labels), dtype=np.intp)
         self.accuracy = Accuracy.empty(len(self.labels))
-        # Which values a stream has met is not recorded: those it never corrected have no weight.
+        # The model of a stream does not record categories that caused no update, so it cannot say
+        # which categories are new.
         known = model.encoding if model.stream is None else Encoding(())
         self.unseen, self.tested = UnseenCategories(known), True
 
     def of(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
-        """Yield the tables and count them."""
+        """Yield each table after counting its predictions."""
         for batch, y in batches:
             there = y[y != self.target.none]
             self.rows += len(y)
@@ -322,7 +323,7 @@ class PredictionCounts:
         except (
             BadCellError,
             pa.ArrowException,
-        ):  # predictions do not need these labels, so none is tested
+        ):  # predictions do not need labels, so accuracy is not measured
             self.tested, self.strange, self.accuracy = False, 0, Accuracy.empty(len(self.labels))
             return
         self.accuracy += Accuracy.of_predictions(y, answers, len(self.labels))

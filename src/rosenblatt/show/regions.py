@@ -1,4 +1,4 @@
-"""Half-planes, regions of several labels and the lines between them, clipped to a picture."""
+"""Half-planes, regions of several labels and lines between regions, clipped to a picture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Polygon = list[tuple[float, float]]  # its corners, in order around it
+Polygon = list[tuple[float, float]]  # corners, in order around the polygon
 
 
 def clip(polygon: Polygon, w: Iterable[float]) -> Polygon:
@@ -54,16 +54,16 @@ class Boundary:
 
     @property
     def size(self) -> float:
-        """Return the length of (a, b), which is 0 if the score is the same everywhere."""
+        """Length of (a, b), which is 0 if the score is the same everywhere."""
         return float(np.hypot(self.a, self.b))
 
     @property
     def is_nonzero(self) -> bool:
-        """Check whether any coefficient is not zero."""
+        """Whether any coefficient is not zero."""
         return bool(self.size or self.c)
 
     def moved(self, distance: float, sign: int = 1) -> Boundary:
-        """Return the line moved to one side, which becomes its positive side."""
+        """Return the line moved by a distance to one side, which becomes the positive side."""
         return Boundary(sign * self.a, sign * self.b, sign * self.c - distance * self.size)
 
     def side(self, box: Polygon, distance: float, sign: int = 1) -> Polygon:
@@ -72,7 +72,7 @@ class Boundary:
         return clip(box, (line.c, line.a, line.b))
 
     def ends(self, box: Polygon) -> Polygon:
-        """Return the points where the line enters and leaves a box, or none if it misses it."""
+        """Return the two points where the line crosses the edge of a box, or an empty list."""
         if not self.size or not box:
             return []
         corners = self.side(box, 0.0)
@@ -85,7 +85,7 @@ class Boundary:
         return [self.side(box, distance, sign) for sign in (-1, 1)] if self.is_nonzero else []
 
     def edges(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the line segments that bound these parts inside the box."""
+        """Return the segments of the line, or of its two parallels at a distance, in a box."""
         lines = (self.moved(distance), self.moved(distance, -1)) if distance else (self,)
         return [ends for line in lines if (ends := line.ends(box))]
 
@@ -109,7 +109,7 @@ class Regions:
 
     @property
     def is_nonzero(self) -> bool:
-        """Check whether any two scores differ."""
+        """Whether any two scores differ."""
         return any(plane != self.planes[0] for plane in self.planes)
 
     def between(self, k: int, r: int) -> Boundary:
@@ -134,7 +134,7 @@ class Regions:
         return parts
 
     def edges(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the line segments that bound these regions inside the box."""
+        """Return the line segments that bound the regions in a box."""
         parts = self.parts(box, distance)
         pairs = itertools.permutations if distance else itertools.combinations
         lines = ((parts[k], self.between(k, r)) for k, r in pairs(range(len(parts)), 2))

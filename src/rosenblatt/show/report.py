@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 GENERATOR = '<meta name="generator" content="rosenblatt">'  # marks files that may be overwritten
 MOST_FEATURES = 40
-MARKS = "×○△□◆"  # of labels in a picture
-MOST_LABELS = 30  # that have a table of weights
+MARKS = "×○△□◆"  # marks of the labels in a picture
+MOST_LABELS = 30  # labels that get a table of weights
 MOST_MISTAKES = 50
 SOME_FEATURES = 6
 LONGEST_PROOF = 200_000  # characters
@@ -179,7 +179,7 @@ class Findings:
 
 
 def _page(found: Findings) -> Report:
-    """Render the template."""
+    """Render the report page from its template."""
     examples, h = found.examples, found.hypothesis
     many = examples.multiclass
     labels = examples.label_names
@@ -232,12 +232,12 @@ def _page(found: Findings) -> Report:
 
 
 def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the training for the player and notes on it, or None if it cannot be drawn."""
+    """Return the story for the player, or None if it cannot be drawn, and notes on it."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
         story, cuts = excerpt(found.story, names=found.names)
-    except ValueError:  # labels that are too many, or in no plane
+    except ValueError:  # too many labels, or no plane shows their regions
         return None, []
     if not found.story.examples.has_rows_of(found.examples):
         cuts.insert(0, "Columns are shown scaled, as they were during training.")
@@ -270,7 +270,7 @@ def _projected(story: Story) -> Iterator[str]:
 
 
 def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
-    """Return histograms of the distances from the boundary, in units of `far`, per label."""
+    """Return a histogram per label of the distances from the boundary, in units of `far`."""
     away = np.nan_to_num(away, posinf=0.0)  # infinite if no competing label ever scores higher
     far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
     share, edges = np.clip(away / far, -1, 1), np.linspace(-1, 1, BARS + 1)
@@ -299,7 +299,7 @@ def _mistakes(
 
 
 def _describe_prediction(h: Hypothesis, row: Any, place: Any, labels: list[str]) -> str:
-    """Return the label predicted for a misclassified row, or why it is a mistake."""
+    """Return the label predicted for a misclassified row, or "tie" or "on the boundary"."""
     predicted = int(h.predict_codes(row)[0])
     if h.w.ndim > 1:
         return labels[predicted] if predicted != place else "tie"

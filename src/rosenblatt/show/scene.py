@@ -17,7 +17,7 @@ from rosenblatt.text import plural
 Floats = NDArray[np.float64]
 
 MOST_DRAWN = 5  # labels with distinct marks and colors that color-blind people can tell apart
-MOST_POINTS = 2000  # of more examples a sample is drawn
+MOST_POINTS = 2000  # of more examples, only a sample is drawn
 MOST_ROWS = 10_000  # rows from which principal directions are computed
 FEW_FEATURES = 400  # up to here a full eigendecomposition is used, above it an iterative one
 DRAWABLE = (1e-150, 1e150)  # magnitudes of entries that can be drawn
@@ -42,11 +42,14 @@ class View:
 
     @property
     def flat(self) -> bool:
-        """Check whether there is only one feature and the second coordinate has no meaning."""
+        """Whether there is only one feature, so that the second coordinate has no meaning."""
         return len(self.axes) == 1
 
     def points(self, X: Any, rows: NDArray[np.intp]) -> Floats:
-        """Return the coordinates of rows; rows of one feature are spread over the height."""
+        """Return the coordinates of rows in the plane.
+
+        Rows with one feature are spread over the height of the picture.
+        """
         found = np.asarray(X.astype(np.float64) @ self.axes) - self.shift
         if self.flat:
             found[:, 1] = 0.15 + 0.7 * ((rows * 0.6180339887498949) % 1.0)  # the golden ratio
@@ -58,7 +61,7 @@ class View:
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
     def line(self, h: Hypothesis) -> Boundary | Regions:
-        """Return the line of a hypothesis, or the regions of its labels."""
+        """Return the line of a hypothesis in the plane, or the regions of K labels."""
         planes = tuple(
             Boundary(a, b, c) for c, a, b in self.lines(np.atleast_2d(h.w), h.x0).tolist()
         )
@@ -128,12 +131,12 @@ class Scene:
 
     points: Floats  # (k, 2): coordinates of the examples that are drawn
     rows: NDArray[np.intp]  # their row numbers
-    places: NDArray[np.intp]  # their labels, as places in the order of labels
+    places: NDArray[np.intp]  # positions of their labels in `labels`
     wrong: NDArray[np.bool_]  # whether they are misclassified
     line: Boundary | Regions
     n: int  # number of all examples, drawn or not
     mistakes: int  # number of mistakes on all examples
-    margin: float | None  # distance of the nearest example, x0 left out; None with mistakes
+    margin: float | None  # distance of the nearest example, without x0; None if there are mistakes
     names: tuple[str, str]  # of the coordinates
     labels: tuple[str, ...]
     flat: bool = False  # whether there is only one feature
@@ -147,7 +150,7 @@ class Scene:
 
     @property
     def box(self) -> Polygon:
-        """Return the corners of the picture: the range of the points with padding around it."""
+        """Corners of the picture: the range of the points, with padding around it."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         if self.flat:
             low[1], high[1] = 0.0, 1.0
@@ -177,7 +180,10 @@ class Scene:
 def scene_of(
     examples: Examples, h: Hypothesis, view: View | None = None, must: tuple[int, ...] = ()
 ) -> Scene:
-    """Project examples and a hypothesis; of very many examples draw a sample with rows `must`."""
+    """Project examples and a hypothesis onto a plane for drawing.
+
+    Of very many examples, a sample that includes the rows `must` is drawn.
+    """
     _check_drawable(examples)
     view = view_of(examples, h) if view is None else view
     mistakes = h.mistakes(examples)
@@ -208,8 +214,8 @@ def scene_of(
 def clearances(h: Hypothesis, examples: Examples) -> Floats:
     """Return the distance of each row from the boundary of its label, negative for a mistake.
 
-    With more than two labels that is the nearest line between its own and another label; it is
-    infinite if all other scores are lower everywhere.
+    With more than two labels, the boundary is the nearest line between the row's own label and
+    another; the distance is infinite if all other scores are lower everywhere.
 
     Examples
     --------
@@ -230,7 +236,7 @@ def clearances(h: Hypothesis, examples: Examples) -> Floats:
 
 
 def distances(h: Hypothesis, X: Any) -> Floats:
-    """Return the signed distances of rows from the line, or the sign of w0 without a line.
+    """Return the signed distance of each row from the line; without a line, the sign of w0.
 
     Examples
     --------
@@ -245,7 +251,7 @@ def distances(h: Hypothesis, X: Any) -> Floats:
 
 
 def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
-    """Return all rows, or the same random sample of them that contains the rows `must`.
+    """Return all row numbers, or a fixed random sample that includes the rows `must`.
 
     Examples
     --------
@@ -297,7 +303,7 @@ def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
         rest = to_dense(X) - middle
         rest = rest - np.outer(rest @ without, without)
         found = np.linalg.eigh(rest.T @ rest)[1][:, -1]
-    else:  # without the d × d matrix of all pairs of features
+    else:  # an iterative method that avoids the d × d covariance matrix
         from scipy.sparse.linalg import LinearOperator, eigsh
 
         def times(v: Floats) -> Floats:

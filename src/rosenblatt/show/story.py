@@ -1,4 +1,4 @@
-"""Stories: all that the player draws of a run; the contract between Python and the page.
+"""Stories: everything that the player draws of a run, as Python passes it to the page.
 
 `mountPlayer(element, story)` of ``page/static/player.js`` takes the result of `Story.to_json`, on
 the page, in a report and in a notebook. All values are computed here, or on the page by
@@ -28,16 +28,17 @@ lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b
 table                 packed f8 [n·d]: all features of the examples, to mark the misclassified ones;
                       null if the points are the features, or if there are too many
 mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0, k, 2k, …
-every                 that k: 1, or more if counting at every t would take longer than drawing
+every                 the k of `mistakes`: 1, or more if counting at every t would take longer
+                      than drawing
 pocket                null, or [t, mistakes] for each w(t) that was put into the pocket
 reason, summary       reason for the end of the run, as a keyword and as a sentence
 verdict               null, or the result of `separability`: see `verdict_json`
 squeeze               null, or the two inequalities of the convergence proof at every t: see
                       `_squeeze_json`
-numbers, total        absent, or if rows of the data are left out (see `excerpt`): packed u4, the
+numbers, total        present only if rows of the data are left out (see `excerpt`): packed u4, the
                       position of each example in the data, from 0; the number of all examples
-first, row_names      absent, or the number of the first row (1 if absent); absent, or the name of
-                      each example, if a frame has an index
+first, row_names      number of the first row (1 if absent); name of each example, present only if
+                      a frame has an index
 ====================  ============================================================================
 
 A packed array is ``{"f8": text}`` or ``{"u4": text}``: little-endian numbers in base64, so that
@@ -74,7 +75,7 @@ Rows = NDArray[np.intp]
 FORMAT = "rosenblatt story 1"
 FLOATS, COUNTS = "<f8", "<u4"
 MOST_NUMBERS = 2**21  # in one array; a larger array is left out
-MOST_PAIRED = 50  # pairs of an example and a competing label that are named
+MOST_PAIRED = 50  # pairs of an example and a competing label that are listed
 MOST_PAIRS = 2**25  # pairs of a w(t) and an example; beyond, mistakes are not counted at every t
 ENDED = {
     "no mistakes": "a full epoch made no mistake",
@@ -116,12 +117,12 @@ class Story:
 
     @functools.cached_property
     def view(self) -> View:
-        """Plane of the drawing: that of two features, or a projection by the last w."""
+        """Plane of the drawing: two features as they are, or a projection by the last w."""
         return view_of(self.examples, self.run.hypothesis)
 
     @property
     def projected(self) -> bool:
-        """Whether the plane is not that of two features."""
+        """Whether the plane is a projection, not that of two features."""
         return self.examples.d != 2
 
     def to_json(self) -> dict[str, Any]:
@@ -171,7 +172,7 @@ class Story:
         return json
 
     def _verdict_json(self, points: Floats) -> dict[str, Any]:
-        """Return the verdict with the line and the common points of hulls to draw.
+        """Return the verdict as JSON, with the line and the common points of hulls to draw.
 
         `line` is c, a, b of the line of maximum margin, or of the quasi-separating line; None with
         more than two labels. `margin` is a distance in the augmented space, so the band is where
@@ -244,7 +245,7 @@ def weights_along(trace: Trace) -> Floats:
 
 
 def _explain_end(run: Run, n: int, algorithm: str) -> str:
-    """Return one sentence on why a run ended and what it misclassifies."""
+    """Return one sentence on why a run ended and how many examples it misclassifies."""
     ended = f"Ended after {plural(len(run.trace), 'update')}: {ENDED[run.reason]}"
     left = f"{run.mistakes or 0:,} of {n:,}"
     if algorithm == "online":
@@ -322,7 +323,7 @@ class Capacity:
 def excerpt(
     story: Story, most: Capacity = Capacity(), names: RowNames = FROM_ZERO
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the story as JSON, cut to a capacity, and a sentence per cut.
+    """Return the story as JSON, shortened to a capacity, and a sentence for each cut.
 
     Mistakes are always counted on all examples, and examples keep their names.
 
@@ -371,7 +372,7 @@ def excerpt(
 
 
 def _count_updates(story: Story, most: Capacity) -> int:
-    """Return the number of updates within a capacity, in size and in work."""
+    """Return the number of updates that fit within a capacity."""
     examples, rows = story.examples, story.run.trace.examples
     by_size = most.numbers // examples.size
     by_work = int(most.work / (examples.n * examples.entries_per_row))
@@ -384,7 +385,7 @@ def _count_updates(story: Story, most: Capacity) -> int:
 
 
 def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
-    """Choose the examples to draw: those of updates and of the proof, and a sample."""
+    """Choose the rows to draw: those of updates, those of the proof, and a random sample."""
     examples, v = story.examples, story.verdict
     wide = examples.d if story.projected else 1
     count = max(10, min(most.examples, most.numbers // max(1, wide)))

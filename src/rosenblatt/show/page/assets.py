@@ -15,13 +15,13 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))"
 
 
 STYLES = ("theme.css", "player.css", "windows.css", "page.css", "projector.css")
-# Nothing is fetched, and only the script with this digest runs.
-# In a notebook, the code and the picture with its buttons fit on one screen.
+# Rules for notebooks, where the code and the picture with its buttons must fit on one screen.
 LOW = """
 @container (min-width: 44.01rem) {
   .rb-plane { height: clamp(15rem, min(56vh, 60cqw), 40rem); }
 }
 """
+# Content security policy: nothing is fetched, and only the script with this digest runs.
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -30,7 +30,7 @@ POLICY = (
 
 @functools.cache
 def text_of(name: str) -> str:
-    """Return a file of the folder `static` as text."""
+    """Return the text of a file in the folder `static`."""
     return files(__package__).joinpath("static", name).read_text("utf-8")
 
 
@@ -54,7 +54,7 @@ def page_html(own: dict[str, Any] | None = None) -> str:
 
 @functools.cache
 def colours() -> dict[str, str]:
-    """Return the light colors of the pictures by their names in the style sheet."""
+    """Return the colors of the light theme, by their names in the style sheet."""
     light = text_of("theme.css").partition("}")[0]
     return dict(re.findall(r"--([a-z-]+):[^;#]*(#\w+)", light))
 
@@ -71,8 +71,8 @@ def player_style() -> str:
 def player_script(entry: str = "player.js") -> str:
     """Bundle the player and its modules into one script without imports or exports.
 
-    Pages that are opened from disk cannot import modules. Append a call of a function that the
-    entry exports.
+    Pages that are opened from disk cannot import modules. To start the script, append a call of a
+    function that the entry module exports.
     """
     return bundled(text_of(entry))
 

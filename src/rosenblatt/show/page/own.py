@@ -20,15 +20,15 @@ from rosenblatt.show.story import verdict_json
 from rosenblatt.tables import to_dense
 from rosenblatt.text import plural
 
-MOST_ROWS = 5_000  # that can be drawn
-MOST_NUMBERS = 2**17  # in the table, so that the file stays small enough to mail
-PATIENCE = 10.0  # seconds for the verdict about all features
-LARGEST = 1e100  # number that can be drawn
+MOST_ROWS = 5_000  # maximum number of rows that are drawn
+MOST_NUMBERS = 2**17  # maximum size of the table, so that the file is small enough to mail
+PATIENCE = 10.0  # seconds for the verdict on all features
+LARGEST = 1e100  # largest absolute number that can be drawn
 
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """The rows of a file that the page shows, by two columns or projected."""
+    """Rows of a file for the page, which draws two of their columns or a projection."""
 
     name: str
     examples: Examples  # dense
@@ -80,7 +80,7 @@ class OwnData:
         }
 
     def _verdict(self) -> dict[str, Any] | None:
-        """Decide about all features; return None for more than two labels."""
+        """Return the verdict on all features as JSON, or None for more than two labels."""
         if self.examples.multiclass:
             return None
         found = separability_of(self.examples, deadline=Deadline.after(PATIENCE))

@@ -156,7 +156,7 @@ class GuaranteeDisplay:
 
 
 def _moments(last: int) -> NDArray[np.intp]:
-    """Return t = 1 … T, or a part of them, evenly spaced on a logarithmic axis."""
+    """Return t = 1 … T or, for large T, some of these, evenly spaced on a logarithmic axis."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
@@ -192,7 +192,7 @@ class PocketCurve:
 
     @classmethod
     def of(cls, trace: Trace, history: Sequence[tuple[int, float]], zero: int = 0) -> Self:
-        """Count the mistakes along a run; the history has the changes of the pocket.
+        """Count the mistakes along a run whose pocket changed as the history says.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class PocketCurve:
 
 
 def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
-    """Return the estimator, or the last step of a pipeline, if it has the attribute."""
+    """Return an estimator or the last step of a pipeline, if it has an attribute."""
     hypothesis_of(clf)  # raises an error for estimators that are not fitted or not linear
     last = final(clf)
     if not hasattr(last, attribute):

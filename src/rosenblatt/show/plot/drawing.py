@@ -58,7 +58,7 @@ def make_axes(axes: Any, count: int, size: tuple[float, float], columns: int = 3
 
 
 def escape_text(text: str) -> str:
-    """Return a name as Matplotlib prints it literally, without formulas or hidden labels."""
+    """Escape a name so that Matplotlib prints it literally, not as a formula or hidden label."""
     text = sanitize(text).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 

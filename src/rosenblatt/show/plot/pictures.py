@@ -134,7 +134,7 @@ class BoundaryDisplay:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A run from which the frames of an animation are computed."""
+    """Training run from which the frames of an animation are computed."""
 
     trace: Trace  # with its training examples
     zero: int = 0  # the meaning of sign(0)
@@ -144,7 +144,7 @@ class Replay:
         return len(self.trace)
 
     def select(self, at: Sequence[int]) -> list[int]:
-        """Return the requested t in order; raise ValueError if one is outside the run."""
+        """Return the requested values of t, sorted; raise ValueError if one is outside the run."""
         last = len(self)
         for t in at:
             if not 0 <= t <= last:
@@ -188,7 +188,7 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One frame of a run: the examples, the line before and after an update."""
+    """One frame of a run: the examples, and the line before and after an update."""
 
     t: int
     scene: Scene  # the examples and the line of w(t)
