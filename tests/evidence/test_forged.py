@@ -221,7 +221,7 @@ def test_a_value_without_end_is_refused_in_a_sentence_that_has_one(strange):
 
 def test_no_integers_are_made_of_what_is_no_number():
     for bad in (math.inf, -math.inf, math.nan):
-        with pytest.raises(ValueError, match="no fractions"):
+        with pytest.raises(ValueError, match="not a fraction"):
             as_integers(np.array([1.0, bad]), 1)
 
 

@@ -176,8 +176,8 @@ class LimitingModel:
         if count > MOST_COEFFICIENTS:
             raise ValueError(
                 f"{what} of {count:,} coefficients are not computed here (at most "
-                f"{MOST_COEFFICIENTS:,}); leave out the rows .rows and fit the model in a package "
-                "that absorbs fixed effects, such as pyfixest."
+                f"{MOST_COEFFICIENTS:,}); leave out the rows in s.rows and fit the model in a "
+                "package that absorbs fixed effects, such as pyfixest."
             )
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The convergence theorem: R, rho, R²/rho², and the two inequalities of its proof."""
+"""The convergence theorem: its bound R²/rho² and the two inequalities of its proof."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rosenblatt.examples import Examples, JointExamples, KeslerRows
 from rosenblatt.text import describe_update_bound, plural, render_card
 from rosenblatt.trace import Trace, run_along
 
-WORTH_SAYING = 10.0  # scaling is advised where it divides the bound by this
+WORTH_SAYING = 10.0  # scaling is advised if it divides the bound by at least this
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Guarantee:
 
     @property
     def advice(self) -> str | None:
-        """Advice to scale the columns, where that would lower the bound much."""
+        """Advice to scale the columns, or None if that would not lower the bound much."""
         before, after = self.bound, None if self.scaled is None else self.scaled.bound
         if before is None or after is None or before < WORTH_SAYING * after:
             return None
@@ -117,13 +117,13 @@ class Squeeze:
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
-        """For each t, whether the inner product has grown as fast as the proof says."""
+        """For each t, whether w_f·w(t) has grown at least as fast as the proof says."""
         bound = _rounding_bound(self.inner_least, self.inner)
         return np.asarray(self.inner >= self.inner_least - bound)
 
     @property
     def squared_holds(self) -> NDArray[np.bool_]:
-        """For each t, whether the length has grown no faster than the proof says."""
+        """For each t, whether ‖w(t)‖² has grown no faster than the proof says."""
         bound = _rounding_bound(self.squared_most, self.squared)
         return np.asarray(self.squared <= self.squared_most + bound)
 
@@ -194,7 +194,7 @@ def guarantee(
 
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
-    """Compute R of the examples and rho of weights with a w0 slot, for weighted examples."""
+    """Compute R and rho for weights with a w0 slot; sample weights scale the examples."""
     if examples.multiclass:
         flat = np.append(0.0, w if examples.x0 else w[:, 1:])
         each = list(KeslerRows(examples).each(lambda rows, _: guarantee_of(rows, flat)))
@@ -207,7 +207,7 @@ def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
 
 
 def _margin(examples: Examples, w: Floats) -> float:
-    """Compute rho: floats find the rows that may be nearest, integers their distance."""
+    """Compute rho in integers, from the rows that may be nearest in floats."""
     unit, x0 = examples.unit, examples.x0
     s = examples.signed_scores(examples.to_augmented(w) / unit)
     size = max(examples.largest, abs(x0)) / unit * float(np.abs(w).sum())
@@ -270,7 +270,7 @@ def rescale_to_floats(w: Floats) -> Floats:
 
 
 def add_bias_slot(examples: Examples, weights: Any) -> Floats:
-    """Check augmented weights of a user, and give them a w0 slot."""
+    """Check augmented weights from the user, and add a place for w0 if they have none."""
     w: Floats = np.asarray(weights, dtype=np.float64)
     shape = examples.to_augmented(np.zeros(examples.size)).shape
     if w.size != math.prod(shape) or not np.isfinite(w).all() or not w.any():
@@ -282,7 +282,7 @@ def add_bias_slot(examples: Examples, weights: Any) -> Floats:
 
 
 def lengths_of(examples: Examples) -> Floats:
-    """Return the length of every augmented example, x0 included, rounded up where extreme."""
+    """Return the length of every augmented example, rounded up for extreme numbers."""
     unit = examples.unit
     squares, _ = lengths_and_columns(merge_duplicates(examples), np.full(examples.d, 1 / unit))
     lengths = np.sqrt(squares + (examples.x0 / unit) ** 2)
@@ -290,5 +290,5 @@ def lengths_of(examples: Examples) -> Floats:
 
 
 def _rounding_bound(bound: Floats, value: Floats) -> Floats:
-    """Return the rounding error bound of sums of t terms in double precision."""
+    """Bound the rounding error of each sum of t terms in double precision."""
     return np.asarray(1e-15 * (10 + np.arange(len(bound))) * (np.abs(bound) + np.abs(value)))

@@ -1,4 +1,4 @@
-"""The fewest mistakes as the cheapest hitting set of conflicts, by cuts and branches.
+"""The fewest mistakes as the cheapest hitting set of conflicts, by branch and cut.
 
 The mistakes of a line hit every conflict, and rows that hit every conflict leave rows that some
 line classifies correctly. So the fewest mistakes are the cheapest hitting set, and a few hundred
@@ -43,24 +43,25 @@ from rosenblatt.examples import Examples
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-MOST_ENTRIES = 2**15  # beyond them disjoint conflicts prove more in the same time
-MOST_FEATURES = 150  # beyond them exact multipliers take too long
+MOST_ENTRIES = 2**15  # with more, disjoint conflicts prove more in the same time
+MOST_FEATURES = 150  # with more, exact multipliers take too long
 TINY = 1e-9
 SHARE_BITS = 20  # binary digits of the shares in a weighting
-ROUNDS, ROOT_ROUNDS = 20, 200  # of cuts at a node, and at the root
-STALLED_GAIN = 0.01  # of the mean cost of a row: a smaller gain over the last rounds ends them
-LAST, ROOT_LAST = 3, 20  # these rounds
+ROUNDS, ROOT_ROUNDS = 20, 200  # maximum rounds of cuts at a node, and at the root
+# Cuts end if the last rounds gain less than this share of the mean cost of a row.
+STALLED_GAIN = 0.01
+LAST, ROOT_LAST = 3, 20  # number of these last rounds at a node, and at the root
 NEAR = 1e-6
 REPORT_SECONDS = 0.5  # between two reports from the root
 SPARE = 2  # conflicts per row that the master problem keeps; the others wait in the pool
-MOST_TRIALS = 1000  # of integral hitting sets at one node, before it is given up
-AT_ONCE = 64  # conflicts added together from the pool
-MISSED = 0.02  # of a row: a conflict that lacks less than this counts as hit
+MOST_TRIALS = 1000  # integral hitting sets tried at one node before the search gives up
+AT_ONCE = 64  # maximum number of conflicts taken from the pool at a time
+MISSED = 0.02  # a conflict counts as hit if x over its rows sums to at least 1 minus this
 
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """The distinct rows of nonzero weight, each standing for all rows equal to it."""
+    """The distinct rows of nonzero weight; each represents all rows that are equal to it."""
 
     examples: Examples
     rows: Rows  # the first row of each group
@@ -69,7 +70,7 @@ class DistinctRows:
 
     @classmethod
     def of(cls, examples: Examples) -> DistinctRows:
-        """Group rows that are equal in every number and in the label."""
+        """Group the rows of examples that are equal in every number and in the label."""
         kept = examples.kept.astype(np.intp)
         groups: dict[int, list[int]] = {}
         for n, k in zip(kept.tolist(), group_equal_rows(examples, kept)[1].tolist(), strict=True):
@@ -85,12 +86,12 @@ class DistinctRows:
 
     @cached_property
     def signed(self) -> SignedRows:
-        """The distinct rows, signed, for exact multipliers."""
+        """The distinct rows times their labels, to compute exact multipliers."""
         some = self.examples.some(self.rows)
         return SignedRows(some, Scale.plain(summarize(some)))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
-        """Return these rows with exact multipliers, or None if they are no conflict."""
+        """Return a conflict of these rows with exact multipliers, or None if they are none."""
         found = solve_multipliers(self.signed, rows)
         if found is None:
             return None
@@ -98,7 +99,7 @@ class DistinctRows:
         return replace(conflict, rows=tuple(self.rows[list(conflict.rows)].tolist()))
 
     def find_opposites(self) -> Iterator[Set]:
-        """Find the smallest conflicts: rows of zeros, and pairs of opposite rows."""
+        """Yield the smallest conflicts: rows of zeros, and pairs of opposite rows."""
         some = self.signed.examples
         Z = some.augmented_rows() * some.y[:, None] + 0.0
         places = {z.tobytes(): k for k, z in enumerate(Z)}
@@ -110,14 +111,14 @@ class DistinctRows:
 
 @dataclass(eq=False)
 class Node:
-    """A node of the tree: some rows are mistakes here, some are not; and a bound on the cost."""
+    """A node of the tree: the rows that are mistakes or not here, and a bound on the cost."""
 
     wrong: tuple[int, ...] = ()
     right: tuple[int, ...] = ()
     bound: int = 0
-    value: float = 0.0  # of the master problem, in floats: breaks ties between bounds
+    value: float = 0.0  # float value of the master problem, which breaks ties between bounds
     weighting: int = 0
-    row: int = -1  # that it branches on; then it has two children
+    row: int = -1  # the row that the node branches on, if it has children
     children: tuple[Node, ...] = field(default=())
 
     def __lt__(self, other: Node) -> bool:
@@ -125,9 +126,9 @@ class Node:
 
 
 class Master:
-    """The cheapest fractional hitting set of some conflicts: a linear program, warm-started.
+    """The master problem: a linear program for the cheapest fractional hitting set of conflicts.
 
-    All known conflicts wait in a pool; those that the solution misses become constraints.
+    All known conflicts are in a pool; those that the solution misses become constraints.
     """
 
     def __init__(self, costs: Floats) -> None:
@@ -143,11 +144,11 @@ class Master:
         highs.addVars(self.n, np.zeros(self.n), np.full(self.n, highspy.kHighsInf))
         highs.changeColsCost(self.n, self.all, costs)
         self.pool: dict[Set, None] = {}
-        self.rows = self.starts = np.empty(0, dtype=np.int32)  # of the pool, one after another
-        self.refused: set[Set] = set()  # that floats took for conflicts
-        self.sets: dict[Set, None] = {}  # the constraints, in their order
+        self.rows = self.starts = np.empty(0, dtype=np.int32)  # rows of all conflicts in the pool
+        self.refused: set[Set] = set()  # sets of rows that are conflicts only in floats
+        self.sets: dict[Set, None] = {}  # conflicts that are constraints, in their order
         self.x, self.value = np.zeros(self.n), 0.0
-        self.u: dict[Set, float] = {}  # dual weights
+        self.u: dict[Set, float] = {}  # dual value of each constraint
 
     def add(self, sets: Sequence[Set]) -> bool:
         """Add conflicts as constraints; return whether any is new."""
@@ -167,27 +168,27 @@ class Master:
         return True
 
     def drop(self, places: Sequence[int]) -> None:
-        """Remove constraints by their places."""
+        """Remove the constraints at these positions."""
         self.highs.deleteRows(len(places), np.array(places, dtype=np.int32))
         gone = set(places)
         self.sets = {rows: None for j, rows in enumerate(self.sets) if j not in gone}
 
     def refuse(self, rows: Set) -> None:
-        """Remove a set that is no conflict, for good."""
+        """Remove a set of rows that is not a conflict, and never accept it again."""
         self.refused.add(rows)
         self.pool.pop(rows, None)
         self.rows, self.starts = _join_sets(list(self.pool))
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
-        """Fix which rows are mistakes at a node, and which are not."""
+        """Fix the rows that are mistakes at a node at 1, and those that are not at 0."""
         low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
         low[list(node.wrong)] = high[list(node.wrong)] = 1.0
         high[list(node.right)] = 0.0
         self.highs.changeColsBounds(self.n, self.all, low, high)
 
     def solve(self, deadline: Deadline) -> bool:
-        """Solve it with all conflicts that x would miss; False where it is infeasible.
+        """Solve the linear program so that x hits every known conflict; False if infeasible.
 
         Raises OutOfTimeError once the deadline is over.
         """
@@ -214,34 +215,34 @@ class Master:
                 return True
 
     def drop_inactive(self) -> None:
-        """Remove constraints that are not tight, if there are many."""
+        """Remove constraints that are not tight, if there are too many constraints."""
         if len(self.sets) > SPARE * self.n + 100:
             hit = np.array(self.highs.getSolution().row_value)
             self.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
 
 
 def _join_sets(sets: Sequence[Set]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the rows of all sets, one after another, and where each set starts."""
+    """Concatenate the rows of all sets; also return the position where each set starts."""
     sizes = np.array([len(rows) for rows in sets], dtype=np.int32)
     return np.fromiter(chain(*sets), np.int32), np.cumsum(sizes, dtype=np.int32) - sizes
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Weights on conflicts, as integers over one common denominator."""
+    """Weights on conflicts, as integers that are divided by one common denominator."""
 
     over: int
     each: dict[Set, int]
 
     def bound(self, wrong: Set, costs: Sequence[int]) -> int:
-        """Return a lower bound on the cost of mistakes that these rows are among."""
+        """Return a lower bound on the cost of mistakes, if the rows `wrong` are among them."""
         hit = set(wrong)
         total = sum(share for rows, share in self.each.items() if hit.isdisjoint(rows))
         return sum(costs[i] for i in wrong) - (-total // self.over)
 
 
 class HittingSetSearch:
-    """The search for the cheapest hitting set: conflicts, the tree so far and its open nodes."""
+    """The search for the cheapest hitting set, with known conflicts, the tree and open nodes."""
 
     def __init__(self, gap: Gap) -> None:
         self.gap, self.deadline = gap, NEVER
@@ -252,25 +253,25 @@ class HittingSetSearch:
         self.master = Master(np.array([cost / self.unit for cost in self.costs]))
         self.stalled = STALLED_GAIN * float(self.master.costs.mean())
         self.finder = Finder(self.distinct.examples, self.distinct.rows, gap.rng.spawn(1)[0])
-        self.conflicts: dict[Set, Conflict | None] = {}  # exact; None where floats were wrong
+        self.conflicts: dict[Set, Conflict | None] = {}  # exact; None if floats were wrong
         self.weightings = [Shares(1, {})]
         self.open = [Node()]
         self.root = self.node = self.open[0]
-        self.fewest = math.inf  # cost of a hitting set whose other rows some exact w separates
+        self.fewest = math.inf  # cost of a hitting set: some exact w separates all other rows
         self.master.add(list(self.distinct.find_opposites()))
 
     @property
     def best(self) -> int:
-        """The lowest cost known to be possible."""
+        """The lowest cost that some weights are known to attain."""
         return int(min(self.gap.cost, self.fewest))
 
     @property
     def bound(self) -> int:
-        """The cost that the tree proves so far."""
+        """The lower bound on the cost of any weights that the tree proves so far."""
         return min([self.best, self.node.bound, *(node.bound for node in self.open)])
 
     def run(self, most: float = math.inf) -> None:
-        """Solve the open node with the lowest bound, again and again, at most this often.
+        """Solve the open node of lowest bound repeatedly, at most `most` times.
 
         Ctrl-C may come between any two lines: a node stays open until its children are.
         """
@@ -290,7 +291,7 @@ class HittingSetSearch:
         self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
-        """Bound a node as well as cuts can, and branch where that is not enough."""
+        """Raise the bound of a node by cuts, and branch if it stays open."""
         self.master.fix(node)
         if self._add_cuts(node):
             return
@@ -301,7 +302,7 @@ class HittingSetSearch:
             if row is not None:
                 self._branch(node, row)
                 return
-        raise OutOfTimeError  # floats see no difference where there is one
+        raise OutOfTimeError  # floats cannot tell different costs apart
 
     def _add_cuts(self, node: Node) -> bool:
         """Add conflicts that x misses while the value grows; return whether the node is closed."""
@@ -326,29 +327,29 @@ class HittingSetSearch:
         return False
 
     def _solve_master(self, node: Node) -> bool:
-        """Solve the master problem; False if a conflict without mistakes closes the node."""
+        """Solve the master problem; return False if a conflict with no mistake closes the node."""
         while not self.master.solve(self.deadline):
             right = set(node.right)
             rows = next((rows for rows in self.master.sets if right.issuperset(rows)), None)
             if rows is None:
-                raise OutOfTimeError  # HiGHS is wrong, and of no more use
+                raise OutOfTimeError  # HiGHS is wrong: give up
             if self._is_conflict(rows):
                 self._keep(node, Shares(1, {rows: self.best}))
                 return False
         return True
 
     def _cut(self, x: Floats) -> bool:
-        """Look for conflicts that x misses, and for a line; return whether any conflict is new."""
+        """Search for conflicts that x misses and for better weights; return whether one is new."""
         sets, w = self.finder.search(x)
         if w is not None:
             self.gap.offer(w)
         return self.master.add(sets)
 
     def _is_conflict(self, rows: Set) -> bool:
-        """Check a conflict of the finder in exact arithmetic, and remove it if it is none."""
+        """Return whether rows are a conflict in exact arithmetic; if not, remove them for good."""
         if rows not in self.conflicts:
             exact = self.conflicts[rows] = self.distinct.make_conflict(rows)
-            if exact is None:  # perhaps only just: rows that x has nothing of may complete it
+            if exact is None:  # together with rows that x does not use they may still be a conflict
                 free = np.flatnonzero(self.master.x < TINY)
                 self._decide(self.distinct.rows[np.union1d(rows, free)])
         if self.conflicts[rows] is None:
@@ -356,7 +357,7 @@ class HittingSetSearch:
         return self.conflicts[rows] is not None
 
     def _decide(self, numbers: Rows) -> Any:
-        """Find weights for some rows exactly, or a conflict among them, which is added."""
+        """Return weights that classify some rows correctly, or add and return a conflict."""
         found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
         if isinstance(found, Conflict):
             rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
@@ -365,7 +366,7 @@ class HittingSetSearch:
         return found
 
     def _prove(self, node: Node) -> bool:
-        """Bound a node exactly by the dual weights; return whether it is closed."""
+        """Prove a bound for a node from the dual values exactly; return whether that closes it."""
         while True:
             shares = self._round_shares(node)
             exact = [self._is_conflict(rows) for rows in shares.each]
@@ -385,16 +386,16 @@ class HittingSetSearch:
         bound = shares.bound(node.wrong, self.costs)
         if bound >= node.bound:
             self.weightings.append(shares)
-            node.weighting = len(self.weightings) - 1  # before the bound that it proves
+            node.weighting = len(self.weightings) - 1  # set before the bound that it proves
             node.bound, node.value = bound, self.master.value
 
     def _used(self, node: Node) -> list[tuple[Set, float]]:
-        """Return the conflicts with a dual weight that no mistake of the node hits."""
+        """Return the conflicts of positive dual value that no mistake of the node hits."""
         wrong, weights = set(node.wrong), self.master.u.items()
         return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
 
     def _round_shares(self, node: Node) -> Shares:
-        """Round the dual weights down until they charge no open row more than its cost."""
+        """Round the dual values down so that they charge no open row more than its cost."""
         right, each = set(node.right), dict[Set, int]()
         scale, load = self.unit * self.over, [0] * len(self.costs)
         for rows, u in self._used(node):
@@ -407,9 +408,9 @@ class HittingSetSearch:
         return Shares(self.over, each)
 
     def _solve_shares(self, node: Node) -> Shares | None:
-        """Solve for the dual weights as fractions; None if they are not feasible.
+        """Solve for the dual values as exact fractions; return None if they are not feasible.
 
-        Every row that x has something of is charged exactly its cost.
+        Every row that is positive in x is charged exactly its cost.
         """
         used, wrong, right = self._used(node), set(node.wrong), set(node.right)
         tight = [i for i in np.flatnonzero(self.master.x > TINY).tolist() if i not in wrong]
@@ -437,7 +438,7 @@ class HittingSetSearch:
         return Shares(over, {rows: share for rows, share in each.items() if share})
 
     def _choose_row(self, node: Node) -> int | None:
-        """Choose the row to branch on; None where a hitting set was tried instead."""
+        """Return the row to branch on, or None after trying a cheap hitting set instead."""
         x, fixed = self.master.x, {*node.wrong, *node.right}
         candidates = [i for i in range(len(x)) if NEAR < x[i] < 1 - NEAR and i not in fixed]
         if candidates:
@@ -454,7 +455,7 @@ class HittingSetSearch:
         return left[0]
 
     def _try(self, hitting: list[int], cost: int) -> None:
-        """Find a line whose mistakes are a cheap hitting set, or a conflict that it misses."""
+        """Find weights whose mistakes are this hitting set, or a conflict that the set misses."""
         x = np.zeros(len(self.costs))
         x[hitting] = 1.0
         if self._cut(x) or self.best <= cost:
@@ -472,16 +473,16 @@ class HittingSetSearch:
             self.fewest = min(self.fewest, cost)
 
     def _branch(self, node: Node, row: int) -> None:
-        """Branch on whether a row is a mistake; the children begin with the parent's weights."""
+        """Branch on whether a row is a mistake; children begin with their parent's weighting."""
         shares, children = self.weightings[node.weighting], []
         for wrong, right in (((*node.wrong, row), node.right), (node.wrong, (*node.right, row))):
             bound = max(shares.bound(wrong, self.costs), node.bound)
             children.append(Node(wrong, right, bound, node.value, node.weighting))
         node.row = row
-        node.children = tuple(children)  # both at once, or none
+        node.children = tuple(children)  # one assignment, so that Ctrl-C leaves both or none
 
     def proof(self) -> Proof | None:
-        """Return what the tree proves so far, or None where that is nothing."""
+        """Return a proof of the bound so far, or None if nothing is proved."""
         nodes, weightings, places = list[int](), dict[int, int](), dict[Set, int]()
         stack = [self.root]
         while stack:
@@ -510,9 +511,10 @@ class HittingSetSearch:
 
 
 def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
-    """Offer weights that classify some rows correctly, at this cost; else return a conflict.
+    """Offer weights that classify some rows correctly, or return a conflict among these rows.
 
-    True where some exact w separates the rows, False where that is undecided. Rounding decides
+    The result is True if some exact w separates the rows, and False if that is undecided. `cost`
+    is that of all other rows. Rounding decides
     which floats separate as well: several multiples of several lines are tried.
     """
     examples = gap.examples
@@ -533,13 +535,13 @@ def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
 
 
 def suits_hitting_sets(examples: Examples) -> bool:
-    """Check whether rows and features are few enough for hitting sets."""
+    """Return whether rows and features are few enough for a search by hitting sets."""
     entries = len(examples.kept) * (examples.d + 1)
     return examples.d <= MOST_FEATURES and 0 < entries <= MOST_ENTRIES
 
 
 def narrow_by_hitting_sets(gap: Gap, deadline: Deadline, most: float = math.inf) -> None:
-    """Narrow the gap by hitting sets, until the deadline or at most this many nodes.
+    """Narrow the gap by hitting sets, until the deadline or for at most `most` nodes.
 
     The search is kept with the gap, and the next call continues it.
     """

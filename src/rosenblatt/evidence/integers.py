@@ -1,4 +1,4 @@
-"""Data as exact integers, and rows that are equal.
+"""Exact integer arithmetic on data, and the search for equal rows.
 
 A float is an integer times a power of two, so rows are exact in a common unit. A code of each row,
 made of the bits of its numbers, ties a proof to the data and finds equal rows. Floats decide the
@@ -29,14 +29,14 @@ from rosenblatt.tables import (
     sum_duplicates,
 )
 
-BATCH = 2**16  # numbers in a batch of rows: they stay in the cache
-PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # a remainder's square fits in 64 bits
-MANY = 64  # undecided rows of a batch that are faster modulo primes than one by one
-EXACT = 2.0**53  # integers below it are floats
+BATCH = 2**16  # numbers in a batch of rows, which fit into the cache
+PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # the square of a remainder fits into 64 bits
+MANY = 64  # from this many undecided rows of a batch on, primes are tried first
+EXACT = 2.0**53  # all integers below this are exact as floats
 MANY_ROWS = 2**18
-FEW_PAIRS = 8  # of equal rows with different labels that are reported
-MOST_PAIRS = 2**15  # of equal rows with different labels in a proof: more take long to check
-USUAL_BITS = 64  # by which exponents of numbers usually differ at most
+FEW_PAIRS = 8  # pairs of equal rows with different labels that are reported
+MOST_PAIRS = 2**15  # of equal rows with different labels in a proof; more take long to check
+USUAL_BITS = 64  # exponents of the numbers in a table seldom differ by more
 HALF = np.uint64(32)
 
 Total = tuple[list[int], int]  # one number per column, and their unit
@@ -50,7 +50,7 @@ def dimension_of(examples: Examples) -> int:
 
 
 def merge_duplicates(examples: Examples) -> Examples:
-    """Return the examples with duplicate entries of a CSR matrix summed."""
+    """Add up duplicate entries of a CSR matrix of examples."""
     X = sum_duplicates(examples.X)
     if X is examples.X:
         return examples
@@ -59,14 +59,14 @@ def merge_duplicates(examples: Examples) -> Examples:
 
 
 def batches(examples: Examples) -> Iterator[tuple[int, Any, NDArray[np.int8]]]:
-    """Yield batches of rows as float64, with the number of the first and the labels."""
+    """Yield batches of rows: the number of the first row, the features as float64, the labels."""
     for rows in split_rows(examples, range(examples.n)):
         some = slice(rows[0], rows[-1] + 1)
         yield rows[0], examples.X[some].astype(np.float64, copy=False), examples.y[some]
 
 
 def split_rows(examples: Examples, rows: Any) -> Iterator[Any]:
-    """Split row numbers into batches that stay in the cache."""
+    """Split row numbers into batches of rows that fit into the cache."""
     step = max(1, BATCH // max(1, examples.entries_per_row))
     for start in range(0, len(rows), step):
         yield rows[start : start + step]
@@ -75,9 +75,10 @@ def split_rows(examples: Examples, rows: Any) -> Iterator[Any]:
 def integer_entries(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the nonzero entries of rows z_n as position of the row, column, and integer.
+    """Yield the nonzero entries of rows z_n as integers, each with the row's position and column.
 
-    All are in one unit: 2^(unit - 53), or the largest that suits them.
+    Each is a tuple of position, column and integer. All integers are in one unit: 2^(unit - 53),
+    or one that suits all of them.
     """
     index = np.asarray(rows, dtype=np.intp)
     X, y, x0 = examples.X[index], examples.y[index], examples.x0
@@ -94,7 +95,7 @@ def integer_entries(
 def integer_rows(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> list[list[int]]:
-    """Return rows z_n as integers, all in one unit."""
+    """Return rows z_n as lists of integers, all in one unit."""
     table = [[0] * dimension_of(examples) for _ in rows]
     for i, j, a in integer_entries(examples, rows, unit):
         table[i][j] = a
@@ -102,34 +103,34 @@ def integer_rows(
 
 
 def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
-    """Return floats as integers in the unit 2^(unit - 53), in which they must be integers."""
+    """Convert floats to integers in the unit 2^(unit - 53), of which they must be multiples."""
     if not np.isfinite(numbers).all():  # a cast would make an integer of infinity, too
-        raise ValueError("NaN and infinity are no fractions: nothing is proved about them.")
+        raise ValueError("NaN or infinity is not a fraction: nothing can be proved about it.")
     whole, exponents = mantissas(numbers)
     shifts = (exponents - unit).tolist()
     return [m << s if m else 0 for m, s in zip(whole.tolist(), shifts, strict=True)]
 
 
 def mantissas(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return floats as integers m of 53 bits and exponents e, with value m·2^(e - 53)."""
+    """Split floats into integers m of 53 bits and exponents e, so that each is m·2^(e - 53)."""
     fractions, exponents = np.frexp(numbers)
     return np.ldexp(fractions, 53).astype(np.int64), exponents
 
 
 def smallest_exponent(numbers: NDArray[np.float64]) -> int:
-    """Return e such that all of these numbers are multiples of 2^(e - 53)."""
+    """Return an exponent e such that all numbers are multiples of 2^(e - 53)."""
     return int(np.frexp(numbers[numbers != 0])[1].min(initial=2000))
 
 
 def unit_of(examples: Examples) -> int:
-    """Return e such that all numbers of the data are multiples of 2^(e - 53)."""
+    """Return an exponent e such that all numbers of the data are multiples of 2^(e - 53)."""
     numbers = (numbers_in(X) for _, X, _ in batches(examples))
     constant = smallest_exponent(np.array([examples.x0]))
     return min([constant, *map(smallest_exponent, numbers)])
 
 
 def is_quick(examples: Examples, most: int) -> bool:
-    """Check whether exact work takes no time: at most this many numbers, and short ones.
+    """Return whether exact arithmetic takes hardly any time: few numbers, and short ones.
 
     Where exponents differ much the integers are long, and the time grows with their square.
     """
@@ -144,7 +145,10 @@ def is_quick(examples: Examples, most: int) -> bool:
 def exact_products(
     weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
-    """Yield w·z_n of some rows in a unit; without one, each times a positive number."""
+    """Yield the exact w·z_n of some rows, in a unit, or each times some positive number.
+
+    Without `unit`, only the signs of the products can be compared.
+    """
     for some in split_rows(examples, rows):
         products = [0] * len(some)
         for i, j, a in integer_entries(examples, some, unit):
@@ -169,7 +173,7 @@ def product_signs(
             continue
         signs = np.sign(np.where(certain, s, 0.0)).astype(np.int8)
         undecided = np.flatnonzero(~certain)
-        if len(undecided) >= MANY:  # most of them are zero, then
+        if len(undecided) >= MANY:  # with so many, most products are zero
             primes = choose_primes(weights, examples, start + undecided)
             undecided = undecided[~zero_products(weights, examples, start + undecided, primes)]
         products = exact_products(weights, examples, (start + undecided).tolist())
@@ -180,7 +184,7 @@ def product_signs(
 def _drop_zero_weights(
     weights: Sequence[int], examples: Examples
 ) -> tuple[Sequence[int], Examples]:
-    """Drop columns of a dense table whose weights are zero, if at least half of them are."""
+    """Drop the columns of weight zero from a dense table, if these are at least half of all."""
     first = int(bool(examples.x0))
     used = [j for j, v in enumerate(weights[first:]) if v]
     X = examples.X
@@ -193,7 +197,7 @@ def _drop_zero_weights(
 def _filter_signs(
     X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return w·z of rows in floats, and for which of them the sign is certain.
+    """Return w·z of some rows in floats, and whether the sign of each product is certain.
 
     D products of weights that were rounded once, summed in any order, are off by at most
     (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
@@ -219,7 +223,7 @@ def _filter_signs(
 
 
 def _floats_are_exact(numbers: NDArray[np.float64], x0: float, most: int) -> bool:
-    """Check whether all numbers are integers so small that floats hold every sum of products."""
+    """Return whether all numbers are integers so small that sums of products are exact floats."""
     if most >= EXACT:
         return False
     largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
@@ -228,17 +232,17 @@ def _floats_are_exact(numbers: NDArray[np.float64], x0: float, most: int) -> boo
 
 
 def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
-    s = score_rows(X, w[1:] if x0 else w)  # blocks are too small for threads
+    s = score_rows(X, w[1:] if x0 else w)  # without threads: blocks are small
     return np.asarray(s + w[0] * x0 if x0 else s)
 
 
 def sum_multiples(
     multipliers: Sequence[int], examples: Examples, rows: Any, unit: int
 ) -> list[int]:
-    """Return Σ λ z of some rows, in a unit."""
+    """Return Σ λ z over some rows, as integers in the given unit."""
     import flint
 
-    # Multipliers are long where columns are many, and flint's integers are the faster ones.
+    # With many columns, multipliers are long, and flint's integers are faster than Python's.
     long, sums, done = [*map(flint.fmpz, multipliers)], [flint.fmpz(0)] * dimension_of(examples), 0
     for some in split_rows(examples, rows):
         for i, j, a in integer_entries(examples, some, unit):
@@ -248,7 +252,7 @@ def sum_multiples(
 
 
 def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
-    """Sum every column of Z, except for some rows; also return the unit of the sums.
+    """Sum all rows z_n except some in every column; also return the unit of the sums.
 
     Numbers with equal exponents are added at once.
     """
@@ -271,7 +275,7 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
 
 
 def add_totals(totals: Sequence[Total]) -> Total:
-    """Add sums that are in different units; the result has the smallest."""
+    """Add up sums in different units; the result is in the smallest of these units."""
     unit = min(total[1] for total in totals)
     columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
     return [sum(column) for column in columns], unit
@@ -280,7 +284,10 @@ def add_totals(totals: Sequence[Total]) -> Total:
 def _sums_by_column(
     numbers: NDArray[np.float64], columns: NDArray[Any], unit: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the sum of each column; halves of 53 bits never add up to more than 2^53."""
+    """Yield the exact sum of each column for each exponent, with the column's index.
+
+    The halves of integers of 53 bits never add up to more than 2^53, so float sums are exact.
+    """
     whole, exponents = mantissas(numbers)
     nonzero = exponents[whole != 0]
     low, high = int(nonzero.min(initial=0)), int(nonzero.max(initial=0))
@@ -295,7 +302,7 @@ def _sums_by_column(
 
 
 def _enumerate_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys, and the position of each key among them."""
+    """Return the distinct keys in order, and the position of each key among these."""
     least = int(keys.min()) if len(keys) else 0
     if int(keys.max(initial=least)) - least > len(keys):
         found, places = np.unique(keys, return_inverse=True)
@@ -309,7 +316,7 @@ def _enumerate_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 def zero_products(
     weights: Sequence[int], examples: Examples, rows: Rows, primes: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Check which rows have w·z = 0 modulo every one of some primes below 2^31."""
+    """Return which rows have w·z = 0 modulo each of some primes below 2^31."""
     weights, examples = _drop_zero_weights(weights, examples)
     x0, zero = examples.x0, np.ones(len(rows), dtype=bool)
     features, done = weights[1:] if x0 else weights, 0
@@ -320,7 +327,7 @@ def zero_products(
         columns = np.arange(X.shape[1]) if dense else X.indices
         whole, exponents = mantissas(numbers)
         unit = min(smallest_exponent(numbers), smallest_exponent(np.array([x0])))
-        shifts = np.maximum(exponents - unit, 0)  # a zero has no exponent of its own
+        shifts = np.maximum(exponents - unit, 0)  # the exponent of a zero does not count
         constant = as_integers(np.array([x0]), unit)[0] * weights[0] if x0 else 0
         for p in primes:
             powers = np.array([pow(2, e, p) for e in range(int(shifts.max(initial=0)) + 1)])
@@ -335,7 +342,7 @@ def zero_products(
 
 
 def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
-    """Return primes with a product above any |w·z| of some rows, so that 0 modulo all is 0."""
+    """Return primes whose product is above any |w·z|, so that 0 modulo all of them means 0."""
     numbers = np.append(numbers_in(examples.X[rows]), examples.x0)
     spread = int(np.frexp(np.abs(numbers).max())[1]) - smallest_exponent(numbers)
     size = max(map(abs, weights)).bit_length() + len(weights).bit_length()
@@ -344,7 +351,7 @@ def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tup
 
 @functools.cache
 def _primes(count: int) -> tuple[int, ...]:
-    """Return the largest primes below 2^31."""
+    """Return the `count` largest primes below 2^31."""
     import flint
 
     odd = range(2**31 - 1, 0, -2)
@@ -352,13 +359,13 @@ def _primes(count: int) -> tuple[int, ...]:
 
 
 def round_up_length(length: float, unit: float) -> float:
-    """Return length × unit, rounded up where the product underflows or overflows."""
+    """Return length × unit, rounded up if the product underflows or overflows."""
     plain = float(length) * unit
     return plain if plain / unit >= length else math.nextafter(plain, math.inf)
 
 
 def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
-    """Return √(p/q)·2^exponent as a float, rounded down, or up if `up` is set."""
+    """Return √(p/q)·2^exponent as a float that is rounded down, or up if `up` is True."""
     shift = (q.bit_length() - p.bit_length() + 192) // 2 * 2
     whole, rest = divmod(p << max(shift, 0), q << max(-shift, 0))
     m = math.isqrt(whole)
@@ -374,7 +381,7 @@ def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
-    """Return a lower bound on the rank by ranks modulo primes, nearly always exact."""
+    """Return the largest rank modulo some primes, a lower bound that is nearly always exact."""
     import flint
 
     table = flint.fmpz_mat(rows)
@@ -382,9 +389,10 @@ def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
 
 
 def row_codes(examples: Examples) -> Codes:
-    """Return a 64-bit code of each row: the bits of its numbers times odd constants, summed.
+    """Return a 64-bit code for each row, so that rows with different codes differ.
 
-    Zeros add nothing, so dense and CSR agree; a change of one number always changes the code.
+    A code is the sum of the bits of all numbers times odd constants. Zeros add nothing, so dense
+    and CSR rows agree; a change of one number always changes the code.
     Codes are cached for the same examples.
     """
     known = _codes.get(examples)
@@ -409,7 +417,7 @@ def _row_codes(examples: Examples) -> Codes:
         return codes
 
     X = examples.X.view()
-    X.flags.writeable = False  # one compilation serves all
+    X.flags.writeable = False  # so that one compilation is enough for all arrays
 
     def part(rows: slice) -> None:
         with np.errstate(over="ignore"):  # codes are taken modulo 2^64
@@ -420,7 +428,7 @@ def _row_codes(examples: Examples) -> Codes:
 
 
 def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
-    """Add the folded bits of row n times odd constants to codes[n]; -0.0 counts as 0.0."""
+    """Add the code of each row n to codes[n], with -0.0 counted as 0.0."""
     for n in range(len(codes)):
         for j in range(len(odd)):
             b = np.float64(X[n, j] + 0.0).view(np.uint64)
@@ -431,7 +439,7 @@ add_up_bits = Kernel(codes_of_bits, work=one_pass)
 
 
 def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
-    """Find a few pairs of equal rows with different labels.
+    """Return a few pairs of equal rows with different labels.
 
     Very many rows are not searched, because sorting their codes takes longer than deciding.
     """
@@ -444,7 +452,7 @@ def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
 def contradictions(
     examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield groups of equal rows with both labels: the positive rows, the negative rows.
+    """Yield each group of equal rows that has both labels, as its positive and negative rows.
 
     All rows are searched, or those that are given. Codes may be the same by chance, so the rows
     themselves are compared.
@@ -465,7 +473,7 @@ def contradictions(
 
 
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
-    """Check for each of `rows` whether its features equal those of its row in `models`."""
+    """Return for each of `rows` whether its features equal those of its partner in `models`."""
     X = examples.X
     pairs = zip(split_rows(examples, rows), split_rows(examples, models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]
@@ -475,7 +483,7 @@ def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.boo
 def group_equal_rows(
     examples: Examples, rows: Rows, codes: Codes | None = None
 ) -> tuple[Rows, NDArray[np.intp]]:
-    """Group rows that are equal in every number and in the label.
+    """Group the rows that are equal in every number and in the label.
 
     Returns the first row of each group, and the group of every row.
     """
@@ -496,7 +504,7 @@ def group_equal_rows(
 
 @functools.lru_cache(maxsize=8)
 def _odd_constants(count: int) -> Codes:
-    """Return the steps of splitmix64, made odd so that multiplication loses nothing."""
+    """Return pseudorandom odd constants from splitmix64; multiplying by one loses no bits."""
     z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""Log-likelihoods with gradient and information, and Newton's method to maximize them.
+"""Log-likelihoods with their derivatives, and Newton's method to maximize them.
 
 Each function below returns `evaluate`, which maps coefficients to the log-likelihood, its gradient
 and the observed information. All are concave, so one method serves them all. Where a likelihood
@@ -22,13 +22,13 @@ from rosenblatt.tables import to_dense
 Array = NDArray[np.float64]
 Evaluate = Callable[[Array], tuple[float, Array, Array]]
 PerRow = tuple[Array, Array, Array]  # log-likelihood, its slope and curvature, per row
-Terms = Callable[[Array, Array], PerRow]  # of scores and targets
+Terms = Callable[[Array, Array], PerRow]  # takes scores and targets
 
-BLOCK = 1 << 16  # rows that are weighted at a time
+BLOCK = 1 << 16  # rows that are multiplied by weights at a time
 MOST_STEPS = 200
-CG_STEPS = 2000  # of conjugate gradients, in one step of Newton's method
-FAR = 50.0  # a logarithm of a probability above this: there is no maximum
-LARGEST_SET = 20_000_000  # of size² × cases: products for one matched set
+CG_STEPS = 2000  # maximum steps of conjugate gradients in one step of Newton's method
+FAR = 50.0  # a log-probability this large means that there is no maximum
+LARGEST_SET = 20_000_000  # limit for size² × cases of one matched set
 
 
 def maximize(
@@ -70,7 +70,7 @@ def maximize(
             if size < 1e-12:
                 return b, value, slope
         b, (value, slope, information) = b + size * step, new
-        if predicted < rounding / 100:  # nothing but rounding error is left
+        if predicted < rounding / 100:  # only rounding errors are left
             break
     return b, value, slope
 
@@ -91,7 +91,7 @@ def solve(J: Array, g: Array) -> Array:
 
 
 def gram(Z: Any, weights: Array, other: Any = None) -> Array:
-    """Return Z' diag(weights) Z, or with another matrix Z' diag(weights) other."""
+    """Return Z' diag(weights) other, where `other` is Z by default."""
     other = Z if other is None else other
     if not isinstance(Z, np.ndarray):
         return np.asarray((Z.T @ (sparse.diags_array(weights) @ other)).toarray())
@@ -119,9 +119,10 @@ def glm(Z: Any, y: Array, weights: Array, offset: Array, terms: Terms) -> Evalua
 def maximize_by_cg(
     X: Any, y: Array, weights: Array, offset: Array, terms: Terms, wanted: Sequence[int]
 ) -> tuple[Array, Array, float]:
-    """Maximize the likelihood of a generalized linear model with very many columns.
+    """Maximize the likelihood of a generalized linear model with many sparse columns.
 
-    Newton's method, its steps by conjugate gradients, so that no information matrix is made.
+    The steps of Newton's method are found by conjugate gradients, so that no information matrix is
+    made.
     Returns the coefficients, standard errors of the wanted ones, and the log-likelihood.
     """
     scale = 1 / np.maximum(abs(X).max(axis=0).toarray().ravel(), 1e-300)
@@ -140,7 +141,7 @@ def maximize_by_cg(
         return np.asarray(cg(matrix, right, rtol=accuracy, maxiter=CG_STEPS, M=inverse)[0])
 
     value, slope, curve = evaluate(b)
-    small = 1e-11 * np.linalg.norm(slope)  # rounding errors of the slope are not far below
+    small = 1e-11 * np.linalg.norm(slope)  # not far above the rounding error of the slope
     for k in range(MOST_STEPS):
         if np.linalg.norm(slope) <= small:
             break
@@ -151,7 +152,7 @@ def maximize_by_cg(
                 break
         b, (value, slope, curve) = b + size * step, new
     else:
-        raise ValueError("the estimates did not converge; fit the model without the rows .rows.")
+        raise ValueError("the estimates did not converge; fit the model without s.rows.")
     errors = np.full(len(b), np.nan)
     for j in wanted:
         unit = np.zeros(len(b))
@@ -161,19 +162,19 @@ def maximize_by_cg(
 
 
 def logit(eta: Array, y: Array) -> PerRow:
-    """Return log-likelihood, slope and curvature of labels 0 and 1, or shares, per row."""
+    """Return log-likelihood, slope and curvature of each row for the logit link."""
     p = expit(eta)
     return y * eta - np.logaddexp(0, eta), y - p, p * (1 - p)
 
 
 def poisson(eta: Array, y: Array) -> PerRow:
-    """Return those of counts, without the factorials."""
+    """Return log-likelihood, slope and curvature of each count, without the factorials."""
     mean = np.exp(eta)
     return y * eta - mean, y - mean, mean
 
 
 def probit(eta: Array, y: Array) -> PerRow:
-    """Return those of shares whose mean is the normal distribution function."""
+    """Return log-likelihood, slope and curvature of each row for the probit link."""
 
     def log_cdf(x: Array) -> PerRow:
         value = log_ndtr(x)
@@ -185,20 +186,23 @@ def probit(eta: Array, y: Array) -> PerRow:
 
 
 def cloglog(eta: Array, y: Array) -> PerRow:
-    """Return those of shares whose mean is 1 - exp(-exp(eta))."""
+    """Return log-likelihood, slope and curvature of each row for the mean 1 - exp(-exp(eta))."""
     u = np.exp(eta)
     ratio = np.where(u < 1e-300, 1.0, u / np.expm1(u))
     return _mix(y, (np.log(-np.expm1(-u)), ratio, ratio * (u + ratio - 1)), (-u, -u, u))
 
 
 def loglog(eta: Array, y: Array) -> PerRow:
-    """Return those of shares whose mean is exp(-exp(-eta))."""
+    """Return log-likelihood, slope and curvature of each row for the mean exp(-exp(-eta))."""
     value, slope, curve = cloglog(-eta, 1 - y)
     return value, -slope, curve
 
 
 def relative_risk(eta: Array, y: Array) -> PerRow:
-    """Return those of shares whose mean is exp(eta); rows of share 1 may have a mean above 1."""
+    """Return log-likelihood, slope and curvature of each row for the log link.
+
+    Rows of share 1 may have a mean exp(eta) above 1.
+    """
     r = 1 / np.expm1(-eta)
     own = np.where(eta < FAR, eta, -np.inf), np.ones(len(eta)), np.zeros(len(eta))
     value = np.where(eta < 0, np.log(-np.expm1(eta)), -np.inf)
@@ -206,7 +210,7 @@ def relative_risk(eta: Array, y: Array) -> PerRow:
 
 
 def _mix(y: Array, own: PerRow, other: PerRow) -> PerRow:
-    """Weight the terms of success and failure by a share, which may be 0 or 1."""
+    """Combine the terms of success and failure, weighted by shares y and 1 - y."""
     pairs = zip(own, other, strict=True)
     a, b, c = (np.where(y > 0, y * u, 0) + np.where(y < 1, (1 - y) * v, 0) for u, v in pairs)
     return a, b, c
@@ -250,7 +254,7 @@ def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) 
 
 
 def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest: int) -> Evaluate:
-    """Return the log-likelihood of a proportional odds model, thresholds first.
+    """Return the log-likelihood of a proportional odds model, with thresholds before slopes.
 
     The probability of a label is F(u) - F(l) = F(u)·(1 - F(l))·(1 - exp(l - u)), with u and l the
     distances from the row's score to the thresholds above and below. `sides` has two columns: where
@@ -284,7 +288,7 @@ def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest
 
 
 class Strata:
-    """Rows of a Cox model by stratum, times falling; their events with the ties."""
+    """Rows of a Cox model in each stratum, by falling time, and its events with their ties."""
 
     def __init__(
         self, time: Array, event: NDArray[np.bool_], strata: NDArray[np.intp], weights: Array
@@ -307,7 +311,7 @@ class Strata:
 def cox(
     Z: Any, strata: Strata, event: NDArray[np.bool_], weights: Array, efron: bool = True
 ) -> Evaluate:
-    """Return the log partial likelihood of a Cox model, ties as Efron or Breslow."""
+    """Return the log partial likelihood of a Cox model, with ties as in Efron or Breslow."""
     Z = to_dense(Z)
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
@@ -341,7 +345,7 @@ def cox(
 
 
 def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> Evaluate:
-    """Return the log-likelihood of matched sets with any number of cases."""
+    """Return the conditional log-likelihood of matched sets with any number of cases."""
     Z = to_dense(Z)
     order = np.argsort(groups, kind="stable")
     sets = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
@@ -379,20 +383,20 @@ def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> E
 
 
 def inclusion(w: Array, m: int) -> tuple[float, Array, Array]:
-    """Sum the products of w over all subsets of m rows; compute inclusion probabilities.
+    """Sum the products of w over all subsets of m rows, and compute inclusion probabilities.
 
     Returns the sum, the share of it from subsets with row i (for each i), and from subsets with
     both i and j (a matrix).
     """
     n = len(w)
-    # sums[i, j, k]: of all products of k numbers without those of i and j
+    # sums[i, j, k]: sum of all products of k numbers, those of rows i and j left out
     sums = np.zeros((n, n, m + 1))
     sums[:, :, 0] = 1.0
     for k in range(n):
         factor = np.full((n, n), w[k])
         factor[k, :] = factor[:, k] = 0.0
         sums[:, :, 1:] += factor[:, :, None] * sums[:, :, :-1]
-    without = np.diagonal(sums).T  # without i alone
+    without = np.diagonal(sums).T  # only row i left out
     total = float(without[0, m] + w[0] * without[0, m - 1])
     one = w * without[:, m - 1] / total
     two = np.outer(w, w) * sums[:, :, m - 2] / total

@@ -31,24 +31,24 @@ from rosenblatt.rowformats import add, score
 from rosenblatt.scoring import squared_length
 from rosenblatt.text import plural
 
-PATIENCE = 16  # passes in a row without progress, before rounding is to blame
+PATIENCE = 16  # consecutive passes without progress, after which rounding must be the cause
 SAMPLE = 512  # rows whose mean gives the first direction
-STEPS = 2**8  # admissions in one compiled call, so that Ctrl-C and deadlines take effect
+STEPS = 2**8  # rows admitted in one compiled call: between calls, Ctrl-C takes effect
 EPSILON = 2.0**-52
-NEAREST, ORIGIN, FULL, STUCK, MORE = range(5)  # how the loop ends
-DRIFT = 1e-10  # a second refinement of the multipliers larger than this: L is inaccurate
-ADMISSIONS = 64  # in a row without progress, before rounding is to blame
+NEAREST, ORIGIN, FULL, STUCK, MORE = range(5)  # ways in which the compiled loop ends
+DRIFT = 1e-10  # if the last refinement of the multipliers is larger, L is inaccurate
+ADMISSIONS = 64  # consecutive rows admitted without progress: rounding must be the cause
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The state of the solver: w, bounds on the margin, and the active set."""
+    """The best solution so far: w, bounds on the margin, and the active set."""
 
-    w: Floats  # the direction; zeros if the hull seems to contain the origin
+    w: Floats  # weights; zeros if the convex hull seems to contain the origin
     lower: float  # the margin of w, in the unit of the scaled rows
-    upper: float  # no w has a wider margin
-    rows: Rows  # the active set
-    multipliers: Floats  # of the active set, positive, with sum 1
+    upper: float  # upper bound on the margin of any w
+    rows: Rows  # rows of the active set
+    multipliers: Floats  # multipliers of these rows, positive, with sum 1
     plain: bool = True  # whether all columns and rows have the same unit
 
     @property
@@ -61,7 +61,7 @@ ProgressCallback = Callable[[Point, int], None]
 
 
 class SolverProgress(StatusLine):
-    """Remembers the last state of the solver, and shows it when it takes long."""
+    """A status line that keeps the last solution of the solver, and appears if it takes long."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class SolverProgress(StatusLine):
         self.passes = 0
 
     def tell(self, point: Point, passes: int) -> None:
-        """Remember a state, and show it if it is time to."""
+        """Keep a solution, and show it if it is time for an update."""
         self.point, self.passes = point, passes
         known = "no separator yet"
         if point.lower > 0:
@@ -79,7 +79,7 @@ class SolverProgress(StatusLine):
 
 @np.errstate(all="ignore")  # an overflow proves nothing; the exact steps decide
 def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Point:
-    """Find the minimum-norm point, until the margin is known to a relative gap.
+    """Find the minimum-norm point of the convex hull of the rows, to a given relative gap.
 
     With a gap of 1.0, any w that separates will do. `watch` is called after each pass with the
     state and the number of passes.
@@ -106,21 +106,21 @@ def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Po
 
 
 class ActiveSet(NamedTuple):
-    """Active set of the solver: its members, in arrays with space for more."""
+    """The active set of the solver, in arrays with space for more members."""
 
     members: Rows
-    u: Floats  # their multipliers
+    u: Floats  # multipliers of the members
     L: Floats
-    v: Floats  # Σu - 1, then Σ u z
+    v: Floats  # the residual: Σu - 1 followed by Σ u z
 
     @classmethod
     def of_size(cls, size: int, v: Floats) -> ActiveSet:
-        """Return an empty active set with space for this many."""
+        """Return an empty active set with space for `size` members."""
         return cls(np.zeros(size, dtype=np.intp), np.zeros(size), np.zeros((size, size)), v)
 
 
 class WorkingSet:
-    """Some rows of the data, and the active set among them."""
+    """The rows that the solver considers, and the active set among these rows."""
 
     def __init__(self, signed: SignedRows) -> None:
         self.signed = signed
@@ -128,13 +128,13 @@ class WorkingSet:
         self.Z: Any = None
         self.lengths: Floats = np.empty(0)
         self.active = ActiveSet.of_size(8, -np.eye(1, 1 + signed.dimension)[0])
-        self.k = 0  # members
+        self.k = 0  # number of members
         features = min(signed.dimension, 400)
         self.most, self.parts = max(256, 12 * features), max(16, features)
 
     @property
     def members(self) -> Rows:
-        """The members, as positions in the working set."""
+        """Positions in the working set of the members of the active set."""
         return self.active.members[: self.k]
 
     def active_rows(self) -> tuple[Rows, Floats]:
@@ -143,7 +143,7 @@ class WorkingSet:
         return self.rows[self.members], u / (float(u.sum()) or 1.0)
 
     def improve(self, best: Point, w: Floats, least: float) -> Point:
-        """Return the state with the better lower and upper bounds."""
+        """Return the better solution of `best` and w, with the better bounds of both."""
         length = float(np.sqrt(w @ w))
         lower = least / length if length > 0 else -np.inf
         upper = best.upper
@@ -154,7 +154,7 @@ class WorkingSet:
         return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
 
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add the worst rows that would bring the point nearer; return whether there are any."""
+        """Add those of some rows that bring the point nearer to the origin; return if any do."""
         level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
@@ -168,7 +168,7 @@ class WorkingSet:
         return True
 
     def _drop_rows(self, s: Floats) -> None:
-        """Drop the rows with the highest scores, but never members."""
+        """Drop the rows with the highest scores, but no members of the active set."""
         order = np.argsort(s[self.rows])
         near = np.zeros(len(order), dtype=bool)
         near[order[: self.most // 2]] = True
@@ -178,7 +178,7 @@ class WorkingSet:
         self.rows, self.lengths, self.Z = self.rows[stay], self.lengths[stay], self.Z[stay]
 
     def solve(self) -> bool:
-        """Find the minimum-norm point of the working set; False at the origin or if stuck."""
+        """Find the minimum-norm point of the working set; return False if it is 0 or not found."""
         table = as_kernel_rows(self.Z)
         while True:
             self.signed.deadline.check()
@@ -194,7 +194,7 @@ class WorkingSet:
 
 
 def as_kernel_rows(Z: Any) -> rowformats.Dense | rowformats.Sparse:
-    """Return a working set as rows for the compiled loops."""
+    """Convert a table to rows in the format of the compiled loops."""
     none = np.empty(0)
     if isinstance(Z, np.ndarray):
         return rowformats.Dense(Z, 1.0, none)
@@ -213,7 +213,7 @@ def _first_direction(signed: SignedRows) -> Floats:
 
 
 def find_lowest_by_part(s: Floats, parts: int) -> Rows:
-    """Find the row with the least score in each of this many parts of the rows."""
+    """Return the row with the lowest score in each of `parts` parts of the rows."""
     width = -(-len(s) // parts)
     whole = len(s) // width
     least: Rows = s[: whole * width].reshape(whole, width).argmin(axis=1) + np.arange(whole) * width
@@ -226,7 +226,7 @@ def find_lowest_by_part(s: Floats, parts: int) -> Rows:
 
 
 def find_nearest(Z, lengths, c, k, tolerance, steps):
-    """Admit the row farthest below height and dismiss others, until no row is below."""
+    """Admit the row farthest below the height and dismiss others, until no row is below it."""
     size = 0.0
     for n in range(len(lengths)):
         size = max(size, lengths[n])
@@ -249,14 +249,14 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
         inside[j] = True
         k = adjust(Z, c, k + 1, inside)
         height = -c.v[0]
-        # Rounding can let the height go up and down forever: only new lows count.
+        # Rounding can make the height go up and down forever: only new lows are progress.
         waits = 0 if height < lowest * (1 - 1e-14) else waits + 1
         lowest = min(lowest, height)
     return k, MORE
 
 
 def worst(Z, v, inside):
-    """Find the row outside the active set with the least w·z, and its distance above height."""
+    """Return the row outside the active set with the least w·z, and how far it is above height."""
     least = np.inf
     j = 0
     for n in range(len(inside)):
@@ -269,7 +269,7 @@ def worst(Z, v, inside):
 
 
 def admit(Z, j, c, k):
-    """Add row j to the active set and to L; return False if it depends on the members."""
+    """Add row j to the active set and to L, or return False if the members span it."""
     z = np.zeros(len(c.v))
     add(Z, j, z, 1.0)
     square = squared_length(z)
@@ -279,7 +279,7 @@ def admit(Z, j, c, k):
     lower(c.L, k, new)
     t = new[:k].copy()
     upper(c.L, k, t)
-    # The length of what is new in z, from itself and not as a difference of squares.
+    # Compute the part of z that the members do not span, whose length is then accurate.
     for i in range(k):
         add(Z, c.members[i], z, -t[i])
     left = squared_length(z)
@@ -292,7 +292,7 @@ def admit(Z, j, c, k):
 
 
 def adjust(Z, c, k, inside):
-    """Move to the best multipliers of the members, and dismiss those that reach zero."""
+    """Move to the best multipliers of the members; dismiss members whose multiplier reaches 0."""
     while True:
         p, drift = best(Z, c, k)
         if drift > DRIFT:
@@ -317,7 +317,7 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """Return the multipliers with the least residual, and an error estimate of L.
+    """Return the multipliers with the least residual, and an estimate of the error of L.
 
     The residual is stored in c.v. It is refined twice by its products with the members, so that it
     is accurate relative to its own size even where Σ u z nearly cancels.
@@ -340,7 +340,7 @@ def best(Z, c, k):
 
 
 def rebuild(Z, c, k, inside):
-    """Recompute L from the members, and drop those that depend on others."""
+    """Recompute L from the members, and drop members that earlier ones span."""
     new = 0
     for i in range(k):
         j, u = c.members[i], c.u[i]
@@ -353,7 +353,7 @@ def rebuild(Z, c, k, inside):
 
 
 def dismiss(c, k, gone):
-    """Remove one of k members: move the others up, and make L triangular again."""
+    """Remove one of k members from the active set, and make L triangular again."""
     for i in range(gone, k - 1):
         c.members[i] = c.members[i + 1]
         c.u[i] = c.u[i + 1]
@@ -387,7 +387,7 @@ def upper(L, k, b):
 
 @functools.cache
 def bind() -> None:
-    """Register the helpers of this file with Numba."""
+    """Register the functions that kernels of this file call with Numba."""
     scoring.bind()
     helpers(lower, upper, fastmath=REORDER)
     helpers(dismiss, best, rebuild, adjust, admit, worst)
@@ -396,9 +396,10 @@ def bind() -> None:
 def _work(
     Z: rowformats.Dense | rowformats.Sparse, lengths: Floats, c: ActiveSet, *others: Any
 ) -> int:
-    """Estimate the work: one pass per admission, and a few more admissions than features.
+    """Estimate the work of a call: one pass per admitted row, for a few more rows than features.
 
-    Say four times as many; half of that, because this loop takes longer to compile than others.
+    Assume four times as many rows as features, and take half of that, because this loop takes
+    longer to compile than others.
     """
     return 2 * len(c.v) * one_pass(Z)
 

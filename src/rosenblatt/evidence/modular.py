@@ -1,6 +1,7 @@
-"""Null spaces of sparse matrices: found modulo a prime, lifted to integers, proved by two ranks.
+"""Exact null spaces of sparse matrices, by arithmetic modulo a prime.
 
-Columns of fixed effects are found one from another: if all columns of a row but one are known, the
+A null space is found modulo a prime, lifted to integers, and proved by two ranks. Columns of fixed
+effects are found one from another: if all columns of a row but one are known, the
 row determines that one. Where no row does, one more column is made a parameter. Thus nearly all
 columns of a large design are determined in linear time, without any fill-in, and its rows as an
 equation in the few parameters are a small dense matrix. Dense columns are parameters from the
@@ -24,16 +25,16 @@ from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import Kernel
 
 PRIME = 2**31 - 1
-SMALL = 2**15  # entries of null vectors that are taken from one prime
-BATCH = 64  # rows that are reduced to parameters at a time, at first
+SMALL = 2**15  # largest entry of a null vector that is found modulo one prime
+BATCH = 64  # rows in the first batch of equations of the parameters
 AT_ONCE = 2**16  # rows that are multiplied at a time
-DIGITS = 400  # of an exact solution to the base of the prime
+DIGITS = 400  # maximum digits of an exact solution, to the base of the prime
 
 Ints = NDArray[np.int64]
 
 
 class Residues(NamedTuple):
-    """A sparse matrix modulo a prime, its columns multiplied by powers of two."""
+    """A sparse matrix modulo a prime, with columns multiplied by powers of two."""
 
     indptr: Ints
     indices: Ints
@@ -43,11 +44,11 @@ class Residues(NamedTuple):
 
 
 class Pivots(NamedTuple):
-    """Rows that determine a column each, in an order in which all their other columns are known."""
+    """Rows that determine one column each, in an order in which their other columns are known."""
 
     rows: Ints
     columns: Ints
-    extra: Ints  # rows that determine parameters, by dense elimination
+    extra: Ints  # rows that determine parameters, found by dense elimination
 
     @property
     def rank(self) -> int:
@@ -55,7 +56,7 @@ class Pivots(NamedTuple):
 
 
 def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
-    """Return a CSR matrix modulo a prime, and the power of two that each column was taken times."""
+    """Return a CSR matrix modulo a prime, and the power of two that multiplies each column."""
     is_whole = (X.data == np.rint(X.data)) & (np.abs(X.data) < 2**31)
     powers = np.zeros(X.shape[1], dtype=np.int64)
     odd = np.unique(X.indices[~is_whole])
@@ -75,7 +76,7 @@ def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
 
 
 def find_pivots(X: Any, M: Residues, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
-    """Return pivots of X modulo the prime, its parameters, and the equations of the parameters."""
+    """Find pivots of X modulo the prime; return them, the parameters, and their equations."""
     transposed = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     known = np.zeros(M.width, dtype=np.bool_)
     known[X.indices[np.abs(X.data) != 1]] = True
@@ -107,9 +108,9 @@ def find_pivots(X: Any, M: Residues, deadline: Deadline = NEVER) -> tuple[Pivots
 
 
 def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
-    """Return pivots of a CSR matrix and a basis of its null space, a column per vector.
+    """Return pivots of a CSR matrix, and a basis of its null space with a vector per column.
 
-    The basis has small integers; None where it would not. That it is mapped to zero is not
+    The basis has small integers; the result is None if it would not. That X maps it to zero is not
     checked here.
 
     Examples
@@ -148,7 +149,7 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
 
 
 def lift(values: Ints, prime: int) -> Ints | None:
-    """Return small integers that are a multiple of some values modulo a prime; None if none are."""
+    """Return small integers that equal a multiple of some values modulo a prime, or None."""
     for _ in range(8):
         whole = np.where(values > prime // 2, values - prime, values)
         at = int(np.abs(whole).argmax())
@@ -164,19 +165,19 @@ def lift(values: Ints, prime: int) -> Ints | None:
 
 
 def leading_places(equations: Ints) -> Ints:
-    """Return the first place that is not zero in each equation."""
+    """Return the position of the first nonzero coefficient of each equation."""
     return (equations != 0).argmax(axis=1) if len(equations) else np.zeros(0, dtype=np.int64)
 
 
 def independent(X: Any) -> Ints:
-    """Return columns of a CSR matrix that span all of its columns."""
+    """Return columns of a CSR matrix that are a basis of all of its columns modulo a prime."""
     pivots, parameters, equations = find_pivots(X, residues(X)[0])
     leads = parameters[leading_places(equations)]
     return np.sort(np.concatenate((pivots.columns, leads)))
 
 
 def proved_rank(X: Any, pivots: Pivots) -> int:
-    """Return the rank that pivots prove, a lower bound; 0 where they are not triangular.
+    """Return the lower bound on the rank that pivots prove, 0 if they are not triangular.
 
     Examples
     --------
@@ -204,7 +205,7 @@ def proved_rank(X: Any, pivots: Pivots) -> int:
 
 
 def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
-    """Return X times an integer matrix without its zeros, as CSR; None if floats would round it."""
+    """Return X times an integer matrix as CSR without zeros, or None if floats may round it."""
     used = np.diff(basis.indptr) > 0
     numbers = X.data[used[X.indices]]
     most = float(np.abs(basis.data).max(initial=0.0)) * float(np.abs(numbers).max(initial=0.0))
@@ -221,7 +222,7 @@ def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
 
 
 def inverses_of(M: Residues, pivots: Pivots) -> Ints:
-    """Return the inverse of each pivot."""
+    """Return the inverse of each pivot modulo the prime."""
     values = np.zeros(len(pivots.rows), dtype=np.int64)
     pick(M.indptr, M.indices, M.data, pivots.rows, pivots.columns, values)
     ones = {1: 1, M.prime - 1: M.prime - 1}
@@ -229,7 +230,7 @@ def inverses_of(M: Residues, pivots: Pivots) -> Ints:
 
 
 def reduced_rows(M: Residues, pivots: Pivots, rows: Ints, parameters: Ints) -> Ints:
-    """Return rows as equations in the parameters alone."""
+    """Eliminate all pivots from rows, which leaves equations in the parameters alone."""
     table = np.zeros((len(rows), len(parameters)), dtype=np.int64)
     inverses, unused = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
     for at, row in enumerate(rows.tolist()):
@@ -244,11 +245,11 @@ def reduced_rows(M: Residues, pivots: Pivots, rows: Ints, parameters: Ints) -> I
 def combine_rows(
     X: Any, target: Any, deadline: Deadline = NEVER
 ) -> tuple[Ints, list[int], int] | None:
-    """Write a combination of rows as one of independent rows, exactly.
+    """Express a combination of rows of X exactly by independent rows.
 
     The target is a combination with integer coefficients, an integer for each row of X. Returns
-    the independent rows, their integer coefficients, and what these are to be divided by; None
-    where the numbers become too long. Solves digit by digit to the base of the prime (Dixon).
+    the independent rows, their integer coefficients, and a divisor for these coefficients; None
+    if the numbers become too long. Solves digit by digit to the base of the prime (Dixon).
 
     Examples
     --------
@@ -319,7 +320,7 @@ def _mantissas(data: NDArray[np.float64]) -> tuple[list[int], list[int]]:
 
 
 def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
-    """Return integers and a divisor that are the values modulo a large number; None if unknown."""
+    """Return integers and a divisor that equal the values modulo a large number, or None."""
     bound, divisor = isqrt(modulus // 2), 1
     result: list[int] = []
     for value in values.tolist():
@@ -340,7 +341,7 @@ def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
 
 
 def eliminate(equations: Ints, more: Ints, prime: int) -> tuple[Ints, list[int]]:
-    """Add equations to some in reduced echelon form; also return which of them were independent."""
+    """Add equations to a reduced echelon form; also return which of them were independent."""
     import flint
 
     old, width = len(equations), more.shape[1]
@@ -358,7 +359,7 @@ def eliminate(equations: Ints, more: Ints, prime: int) -> tuple[Ints, list[int]]
 
 
 def solve(equations: Ints, values: Ints, prime: int) -> Ints:
-    """Return the values with those of pivots replaced so that all equations hold."""
+    """Replace the values of pivots so that all equations hold modulo the prime."""
     values = values.copy()
     if len(equations):
         leads = leading_places(equations)
@@ -369,10 +370,11 @@ def solve(equations: Ints, values: Ints, prime: int) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Fill in rows that determine a column each; return their number."""
+    """Find rows that determine one column each, and write both; return how many were found."""
     n, d = len(indptr) - 1, len(colptr) - 1
-    count, total = np.zeros(n, np.int64), np.zeros(n, np.int64)  # unknown columns, and their sum
-    score = np.zeros(d, np.int64)  # rows in which one other column is unknown
+    # For each row, the number of its unknown columns and the sum of their indices.
+    count, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    score = np.zeros(d, np.int64)  # for each column, rows in which one other is unknown
     stack, top, found = np.zeros(n, np.int64), 0, 0
     for r in range(n):
         for i in range(indptr[r], indptr[r + 1]):
@@ -420,7 +422,7 @@ def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # t
 
 
 def pick_loop(indptr, indices, data, rows, columns, values):  # type: ignore[no-untyped-def]
-    """Read the entries at some rows and columns."""
+    """Write the entry at each pair of a row and a column to `values`."""
     for i in range(len(rows)):
         for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
             if indices[k] == columns[i]:
@@ -428,7 +430,7 @@ def pick_loop(indptr, indices, data, rows, columns, values):  # type: ignore[no-
 
 
 def extend_loop(indptr, indices, data, rows, columns, inverses, vector, prime):  # type: ignore[no-untyped-def]
-    """Compute from the parameters of a null vector its other entries."""
+    """Compute all other entries of a null vector from its parameters."""
     for i in range(len(rows)):
         total, c = 0, columns[i]
         for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
@@ -438,7 +440,7 @@ def extend_loop(indptr, indices, data, rows, columns, inverses, vector, prime): 
 
 
 def residuals_loop(indptr, indices, data, vector, bad, prime):  # type: ignore[no-untyped-def]
-    """List the rows whose product with a vector is not zero; return their number."""
+    """Write the rows whose product with a vector is not zero to `bad`; return their number."""
     found = 0
     for r in range(len(indptr) - 1):
         total = 0
@@ -451,7 +453,7 @@ def residuals_loop(indptr, indices, data, vector, bad, prime):  # type: ignore[n
 
 
 def reduce_loop(indptr, indices, data, rows, columns, inverses, vector, factors, prime):  # type: ignore[no-untyped-def]
-    """Eliminate all pivots from a vector, the last first; keep the multiple of each added."""
+    """Eliminate all pivots from a vector, last first; write the multiple of each row added."""
     for i in range(len(rows) - 1, -1, -1):
         f = vector[columns[i]]
         if f != 0:
