@@ -1,1 +1,1 @@
-"""Side by side with peers: ratios measured in one run, never absolute times."""
+"""Benchmarks that compare with peers by ratios measured in one run, not by absolute times."""

@@ -1,9 +1,9 @@
-"""`python -m bench [part …] [--instructions KIND] [--quick] [--out FOLDER]`: parts and tables.
+"""Run benchmarks: `python -m bench [part …] [--instructions KIND] [--quick] [--out FOLDER]`.
 
-The figures go to results.json, part by part; RESULTS.md is rendered from it, and README and manual
-quote it. `--instructions generic` and `avx2` compile for other processors, run the parts that
-kernels decide, and keep their figures beside the host's. `--quick` takes smoke sizes, says so in
-the table, and leaves the kept results alone.
+The figures of each part go to results.json; RESULTS.md is rendered from this file, and README and
+manual quote its figures. `--instructions generic` and `avx2` compile for other processors, run the
+parts whose speed depends on kernels, and store these figures beside those of the host. `--quick`
+uses small sizes, says so in the table, and does not change the stored results.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def _asked(arguments: list[str]) -> argparse.Namespace:
 
 
 def parts_of(kind: str) -> tuple[str, ...]:
-    """The parts that are measured with kernels compiled for these instructions."""
+    """Return the parts that are measured with kernels compiled for these instructions."""
     return PARTS if kind == "host" else kept.KERNEL_PARTS
 
 
 def run_part(name: str, quick: bool, kind: str = "host") -> dict[str, Any]:
-    """Run one part in a process of its own, so that none can slow or end another."""
+    """Run one part in its own process, so that parts cannot slow or end each other."""
     told: dict[str, Any] = {**machine.stamp(kind), "quick": quick, "lines": [], "tables": []}
     told |= {"missing": [], "took": {}}
     begin = time.perf_counter()
@@ -91,8 +91,8 @@ def run_part(name: str, quick: bool, kind: str = "host") -> dict[str, Any]:
 
 
 def _patiently(command: list[str], environment: dict[str, str]) -> str:
-    """Run to the end, or for so long; say why when it did not end well."""
-    # A group of its own: browsers and workers that it started end with it.
+    """Run a command until it ends or PATIENCE is over; return the reason of a failure, or ""."""
+    # With its own process group, browsers and workers that it started end with it.
     process = subprocess.Popen(command, cwd=HERE.parent, env=environment, start_new_session=True)
     try:
         status = process.wait(PATIENCE)
@@ -116,7 +116,7 @@ def _take(result: dict[str, Any], told: dict[str, Any]) -> None:
 
 
 def unmeasured(name: str, told: dict[str, Any]) -> list[Line]:
-    """A line without a figure, and with the reason, for every promise of a part still open."""
+    """Return a line with a reason instead of a figure for each unmeasured promise of a part."""
     there = {line["id"] for line in told["lines"]}
     lines = []
     for promise in PROMISES.values():
@@ -127,7 +127,7 @@ def unmeasured(name: str, told: dict[str, Any]) -> list[Line]:
 
 
 def write(folder: Path, name: str, told: dict[str, Any], kind: str = "host") -> None:
-    """Put one part's results in the place of its former ones, and render all."""
+    """Replace the stored results of one part, and render RESULTS.md."""
     old = kept.read(folder).get(kind, {})
     parts = {part: old.get(part) or not_run(part, kind) for part in parts_of(kind)}
     kept.write(folder, kind, parts | {name: told})
@@ -135,7 +135,7 @@ def write(folder: Path, name: str, told: dict[str, Any], kind: str = "host") -> 
 
 
 def not_run(name: str, kind: str = "host") -> dict[str, Any]:
-    """The promises of a part that was never run here: no figure, and the table says so."""
+    """Return results without figures for a part that was never run."""
     told: dict[str, Any] = {**machine.stamp(kind), "date": "", "load": None, "quick": False}
     told |= {"seconds": 0.0, "lines": [], "tables": [], "missing": [], "took": {}}
     return told | {"lines": [line.to_json() for line in unmeasured(name, told)]}

@@ -1,4 +1,4 @@
-"""Larger than memory: a pass beside PyArrow's own reading, and a file of 8 × the memory allowed."""
+"""Files larger than memory: a pass compared with PyArrow's reading, and a memory limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = [f"f{j}" for j in range(D)]
 
 @contextmanager
 def parquet(n: int) -> Iterator[Path]:
-    """float32 rows at a distance from a plane, in row groups, as PyArrow writes them."""
+    """Write a Parquet file of separable float32 rows, with PyArrow's defaults."""
     rng = np.random.default_rng(0)
     w = rng.standard_normal(D, dtype=np.float32)
     w /= np.linalg.norm(w)
@@ -42,10 +42,10 @@ def parquet(n: int) -> Iterator[Path]:
 
 
 def one_pass(quick: bool) -> Iterator[Line]:
-    """An epoch of PLA in file order from w(0) = 0, and the same file read and let go.
+    """Time an epoch of PLA in file order from w(0) = 0, and PyArrow only reading the same file.
 
-    PyArrow reads as it does by default, without buffering ahead, and a few pages at a time; what
-    counts is the fastest of these, with as many threads as it likes.
+    PyArrow reads in three ways: by default, without buffering ahead, and a few pages at a time. The
+    fastest of them counts. PyArrow chooses the number of threads.
     """
     from rosenblatt.algorithms import Budget, Rule
     from rosenblatt.algorithms.pla import Walk
@@ -72,7 +72,7 @@ def one_pass(quick: bool) -> Iterator[Line]:
             "not ahead": lambda: reading(pre_buffer=False),
             "a few pages": lambda: reading(pre_buffer=False, buffer_size=1 << 16),
         }
-        # By default it takes so long that once a run must do.
+        # Reading by default is so slow that it is timed only once.
         theirs = rounds({"by default": reading}, 1)
         times = interleaved(works, 7)
     theirs.update((name, taken) for name, taken in times.items() if name != "ours")
@@ -97,9 +97,9 @@ sys.exit(code)
 
 
 def limited(quick: bool) -> Iterator[Line]:
-    """`rosenblatt learn` where the process may have an eighth of the file as data.
+    """Run `rosenblatt learn` with memory for data limited to an eighth of the file.
 
-    The libraries alone need a third of a gigabyte, so that the quick file is of other proportions.
+    The libraries alone need a third of a gigabyte, so `--quick` uses a larger share of the file.
     """
     n = 2_000_000 if quick else 33_500_000
     with parquet(n) as path:
@@ -113,9 +113,9 @@ def limited(quick: bool) -> Iterator[Line]:
             check=False,
             env={
                 **os.environ,
-                # The default pool reserves a gigabyte, which the limit would count as taken.
+                # Arrow's default pool reserves a gigabyte, which would count towards the limit.
                 "ARROW_DEFAULT_MEMORY_POOL": "jemalloc",
-                # Nothing is compiled before: that takes memory too.
+                # An empty cache, so that the memory for compiling counts too.
                 "NUMBA_CACHE_DIR": str(path.parent),
             },
         )

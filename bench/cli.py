@@ -1,4 +1,4 @@
-"""The command line: time until the first result, and memory while predicting."""
+"""Benchmarks of the command line: time until the first result, and memory of `predict`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = 30
 
 
 def learn(quick: bool) -> Iterator[Line]:
-    """Both in fresh processes with warm caches."""
+    """Time `learn` in new processes with compiled kernels in the cache."""
     with tempfile.TemporaryDirectory() as folder:
         works = {
             "ours": lambda: _process(folder, PROGRAM, "learn"),
@@ -31,7 +31,7 @@ def learn(quick: bool) -> Iterator[Line]:
 
 
 def cold(quick: bool) -> Iterator[Line]:
-    """With nothing compiled: a folder for kernels that is empty each time."""
+    """Time `learn` in new processes with an empty cache of kernels each time."""
     with tempfile.TemporaryDirectory() as folder:
         _write_separable(Path(folder) / "larger.csv", 1_000 if quick else 20_000)
         for id, data, repeats in (("learn-cold", (), 5), ("learn-cold-larger", ("larger.csv",), 2)):
@@ -41,7 +41,7 @@ def cold(quick: bool) -> Iterator[Line]:
 
 
 def first_result(quick: bool) -> Iterator[Line]:
-    """From the start of the process; two rows are given, and the input stays open."""
+    """Time `stream` from its start to its first prediction, for two rows and an open input."""
     rows = [(0.5, 1.5, "yes"), (-2.0, 0.25, "no")]
     texts = {
         "csv": "x,z,y\n" + "".join(f"{x},{z},{y}\n" for x, z, y in rows),
@@ -70,7 +70,7 @@ def usage(quick: bool) -> Iterator[Line]:
 
 
 def predict(quick: bool) -> Iterator[Line]:
-    """The most memory that the process ever held, as the system counts it."""
+    """Measure the peak memory of `predict`, as the operating system counts it."""
     with tempfile.TemporaryDirectory() as folder:
         _write_parquet(Path(folder) / "big.parquet", 100_000 if quick else 2_000_000)
         _process(folder, PROGRAM, "learn", "small.csv", "--test-size", "0")
@@ -109,7 +109,7 @@ def _process(folder: str, *command: str, **environment: str) -> None:
 
 
 def _as_installed() -> dict[str, str]:
-    """Python keeps the bytecode of what it imports, of the package as of its peers."""
+    """Return an environment in which Python caches bytecode, as for installed packages."""
     return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -142,7 +142,7 @@ def _peak(folder: str, *arguments: str) -> float:
         f"sys.argv = {['rosenblatt', *arguments]!r}\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code\n"
-        # Not getrusage: its peak begins with what the parent held when it forked.
+        # The peak of getrusage would include the memory of the parent when it forked.
         "line = next(x for x in open('/proc/self/status') if x.startswith('VmHWM'))\n"
         "print(int(line.split()[1]) / 1024)"
     )

@@ -1,4 +1,4 @@
-"""A round on Dask over the kernel's own time, and one pass beside dask-ml's Incremental."""
+"""Dask: overhead of a round over the kernels' time, and a pass compared with dask-ml."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cluster(workers: int = WORKERS) -> Iterator[Any]:
 
 
 def examples(client: Any, n: int, d: int = 30, partitions: int = PARTITIONS) -> tuple[Any, Any]:
-    """Return float32 rows in the workers' memory, one label in ten at random."""
+    """Return float32 rows in the workers' memory, with one label in ten chosen at random."""
     da = peer("dask.array", "dask[array]")
     rng = da.random.default_rng(0)
     rows = -(-n // partitions)
@@ -41,7 +41,7 @@ def examples(client: Any, n: int, d: int = 30, partitions: int = PARTITIONS) -> 
 
 
 def a_round(quick: bool) -> Iterator[Line]:
-    """The same epochs from the same w, by Dask and by two threads of one process."""
+    """Time the same epochs from the same w on Dask and in two threads of one process."""
     from rosenblatt.dask.mixing import run_epoch
 
     n = 100_000 if quick else 2_000_000
@@ -67,7 +67,7 @@ def a_round(quick: bool) -> Iterator[Line]:
 
 
 class Rounds:
-    """The second round of a run, again and again from the same state."""
+    """Second round of a run, which can be repeated from the same state."""
 
     def __init__(self, client: Any, n: int, d: int = 30, partitions: int = PARTITIONS) -> None:
         from rosenblatt.algorithms.pla import Budget, Rule
@@ -93,7 +93,10 @@ class Rounds:
 
 
 def beside_incremental(quick: bool) -> Iterator[Line]:
-    """One pass over data in the workers' memory: all partitions at once here, one by one there."""
+    """Time one pass over data in the workers' memory, compared with dask-ml's Incremental.
+
+    Our pass trains on all partitions at once; Incremental trains on one after another.
+    """
     from sklearn.linear_model import Perceptron as Peer
 
     from rosenblatt.dask import Perceptron
@@ -108,8 +111,8 @@ def beside_incremental(quick: bool) -> Iterator[Line]:
         seeds = iter(range(1000))
 
         def incremental() -> Any:
-            # Another seed each time, for which there is no use without shuffling: of the same
-            # work Dask would give the result it has.
+            # A new seed each time, which changes nothing without shuffling: for an identical task
+            # Dask would return the result that it already has.
             peers = Peer(random_state=next(seeds))
             return wrappers.Incremental(peers, shuffle_blocks=False).fit(X, y, classes=[0, 1])
 

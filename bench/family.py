@@ -1,4 +1,4 @@
-"""More than two labels: epochs against scikit-learn's, the mean of w, and the verdict."""
+"""More than two labels: epochs compared with scikit-learn, the average of w, and the verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE = 300.0  # seconds for a linear program
 
 
 def digits(n: int, d: int = 784, K: int = 10) -> tuple[Any, Any]:
-    """Noisy images of K kinds, a fifth of the pixels always dark."""
+    """Return noisy images of K kinds, in which a fifth of the pixels are always dark."""
     rng = np.random.default_rng(n)
     kinds, y = rng.standard_normal((K, d), dtype=np.float32), rng.integers(0, K, n)
     X = np.float32(0.12) * kinds[y] + rng.standard_normal((n, d), dtype=np.float32)
@@ -31,7 +31,7 @@ def digits(n: int, d: int = 784, K: int = 10) -> tuple[Any, Any]:
 
 
 def texts(n: int, d: int = 50_000, K: int = 20, words: int = 80) -> tuple[Any, Any]:
-    """Texts of common words, one in ten of which is of the text's kind."""
+    """Return word counts of texts in which one word in ten is typical of the text's label."""
     rng = np.random.default_rng(n)
     y = rng.integers(0, K, n)
     common = (rng.pareto(1.1, (n, words)) * 50).astype(np.int64) % d
@@ -68,7 +68,7 @@ def sparse(quick: bool) -> Iterator[Line]:
 
 
 def separated(n: int, d: int, K: int) -> tuple[Any, Any]:
-    """Rows whose best score by some W is ahead of all others."""
+    """Return rows labeled by a random W, with a gap between the two highest scores."""
     rng = np.random.default_rng(n)
     W, X = rng.standard_normal((K, d + 1)), rng.standard_normal((2 * n, d))
     s = X @ W[:, 1:].T + W[:, 0]
@@ -78,7 +78,7 @@ def separated(n: int, d: int, K: int) -> tuple[Any, Any]:
 
 
 def verdict(quick: bool) -> Iterator[Line]:
-    """The same verdict, ours with a checked proof; the program has every row written out."""
+    """Time our verdict with a checked proof, and a linear program on all Kesler rows."""
     X, y = separated(1_000 if quick else 10_000, 50, 5)
     rb.separability(X[:100], y[:100], widest=False)
     begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Fewest training mistakes, 10 s each, with the protocol of the published results."""
+"""Fewest training mistakes found in 10 s, with the protocol of the published results."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ BOUNDED = {
     "fewest.bound-n500d5a": "n500d5ATj0",
     "fewest.bound-n500d10a": "n500d10ATj0",
 }
-shares = []  # of finding each proof, what checking it took
+shares = []  # time to check each proof, as a share of the time to find it
 
 
 def published(quick: bool) -> Iterator[Line]:
@@ -90,7 +90,7 @@ def published(quick: bool) -> Iterator[Line]:
         X = (X - X.mean(axis=0)) / X.std(axis=0)
         result = rb.fewest_mistakes(X, y, time_limit=2 if quick else 10, random_state=0)
         assert result.proof.check(X, y)
-        # Said by the weights themselves, not by the search.
+        # Count the mistakes of the weights independently of the search.
         tall = np.column_stack([np.ones(len(X)), X])
         wrong = np.count_nonzero((tall @ result.weights > 0) != (y == y.max()))
         assert wrong <= result.mistakes, f"{wrong} counted, {result.mistakes} claimed"
@@ -98,9 +98,9 @@ def published(quick: bool) -> Iterator[Line]:
 
 
 def proved(X: np.ndarray, y: np.ndarray, limit: float = 60) -> tuple[float, FewestMistakesResult]:
-    """The seconds until it is known that no line makes fewer mistakes, compiling left out.
+    """Return the seconds until the optimum was proved, without compilation, and the result.
 
-    The proof is checked, and what that takes beside finding it is kept.
+    The proof is checked; the time for it is stored in `shares`.
     """
     rb.fewest_mistakes(X[:600], y[:600], time_limit=1, random_state=0)
     begin = time.perf_counter()
@@ -120,10 +120,10 @@ def standardised(X: np.ndarray) -> np.ndarray:
 def alone(quick: bool) -> Iterator[Line]:
     for name, (read, limit) in ALONE.items():
         X, y = read(published_data())
-        # Votes are whole numbers as they are: rounded means would move rows that touch the line.
+        # Votes stay integers: subtracting rounded means would move rows that touch the line.
         X = X if read is votes else standardised(X)
         seconds, result = proved(X, y, 5 if quick else limit)
-        yield figure(name, seconds, note=str(result))  # not proved: all the time there was
+        yield figure(name, seconds, note=str(result))  # the whole time limit if not proved
 
 
 def families(quick: bool) -> Iterator[Line]:
@@ -152,14 +152,14 @@ def plane(quick: bool) -> Iterator[Line]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2))
     seconds, result = proved(X, np.sign(X[:, 0] + rng.normal(size=n)))
-    # Optimal by trying every line; the lower bound with its proof is another thing.
+    # Trying every line proves the optimum; otherwise report the gap to the lower bound.
     above = 0 if result.optimal else result.mistakes - result.lower_bound
     yield figure("fewest.plane-2000", above, note=str(result))
     yield figure("fewest.plane-2000-time", seconds, note=str(result))
 
 
 def cells(quick: bool) -> Iterator[Line]:
-    """Whole numbers like those of Haberman's survivors: age, year of operation, nodes."""
+    """Time the proof for integers like Haberman's data: age, year of operation, nodes."""
     n = 100 if quick else 300
     rng = np.random.default_rng(0)
     age, year = rng.integers(30, 84, n), rng.integers(58, 70, n)

@@ -1,4 +1,4 @@
-"""How cost grows: N and d doubled four times each, and the exponent of time fitted."""
+"""Growth of cost: N and d are doubled four times each, and the exponent of time is fitted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS = 5
 
 
 def noisy(n: int, d: int) -> tuple[Any, Any]:
-    """Return labels of a random plane, one in twenty flipped, so that every epoch updates."""
+    """Return labels by a random plane, one in twenty flipped, so that every epoch has updates."""
     rng = np.random.default_rng(d)
     X = rng.standard_normal((n, d))
     return X, np.sign(X @ rng.standard_normal(d)) * np.where(rng.random(n) < 0.05, -1, 1)
@@ -44,7 +44,7 @@ def stream(X: Any, y: Any) -> Any:
     return model
 
 
-# What is timed, and N × d at the start where N is doubled and where d is.
+# Work that is timed -> first size N × d when N is doubled, and when d is doubled.
 SIZES: dict[Callable[..., Any], tuple[tuple[int, int], tuple[int, int]]] = {
     pla: ((50_000, 30), (20_000, 16)),
     pocket: ((20_000, 30), (10_000, 16)),
@@ -54,12 +54,12 @@ SIZES: dict[Callable[..., Any], tuple[tuple[int, int], tuple[int, int]]] = {
 
 
 def exponent(sizes: list[int], seconds: list[float]) -> float:
-    """The slope of log time over log size, by least squares."""
+    """Return the slope of log time over log size, by least squares."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
 def grown(work: Callable[..., Any], start: tuple[int, int], axis: int) -> dict[int, Times]:
-    """The times at each size, rounds interleaved over the sizes."""
+    """Return the times at each size, measured in rounds over all sizes."""
     data = {}
     for doubling in range(DOUBLINGS + 1):
         shape = list(start)

@@ -1,4 +1,4 @@
-"""Time limits: seconds that a call takes, against twice its limit and half a second."""
+"""Time limits: seconds that a call takes, compared with twice its limit plus half a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.line import Line
 from bench.measure import figure
 from rosenblatt.clock import Stopwatch
 
-# What is called, rows, columns, labels, and the limit in seconds.
+# Function that is timed, rows, columns, labels, and the time limit in seconds.
 SHAPES = {
     "limits.learn-3000x400": (rb.learn, 3_000, 400, 2, 1.0),
     "limits.learn-3000x600": (rb.learn, 3_000, 600, 2, 3.0),
@@ -28,7 +28,7 @@ def overrun(quick: bool) -> Iterator[Line]:
         rng = np.random.default_rng(0)
         X = rng.standard_normal((n // 10 if quick else n, d))
         y = rng.integers(0, labels, size=len(X))
-        _seconds(call, X, y, limit)  # compiles and loads
+        _seconds(call, X, y, limit)  # the first call compiles and loads
         seconds = [_seconds(call, X, y, limit) for _ in range(1 if quick else 3)]
         shares = tuple(one / (2 * limit + 0.5) for one in seconds)
         yield figure(name, max(shares), shares, f"limit {limit:g} s")

@@ -1,4 +1,4 @@
-"""What the bench says: a promise with its target, and the line that says how it was kept."""
+"""Results of benchmarks: promises with targets, and lines with the measured figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WAYS = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
 
 @dataclass(frozen=True)
 class Target:
-    """A number, and on which side of it the figure must lie."""
+    """Target of a promise: a number, and whether the figure must be above or below it."""
 
     way: str
     number: float
@@ -26,12 +26,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Promise:
-    """Work that an issue asks to be measured; the id is for documents to refer to and stays."""
+    """Work that an issue asks to measure; the id never changes, so documents can refer to it."""
 
     id: str
     issue: int
     work: str
-    target: Target | None = None  # None: asked for, with no figure to reach
+    target: Target | None = None  # None if the issue sets no target
     unit: str = "×"
 
     @property
@@ -41,14 +41,14 @@ class Promise:
 
 @dataclass(frozen=True)
 class Line:
-    """A promise, and the figure measured with its spread; no figure: the note says why."""
+    """Measured figure of a promise, with its spread; if it is None, the note says why."""
 
     promise: Promise
     figure: float | None
     low: float | None = None
     high: float | None = None
     note: str = ""
-    seconds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of every repeat
+    seconds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # each repeat
 
     @property
     def id(self) -> str:
@@ -77,11 +77,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """Figures that only say something beside each other: cells[row][column] under headings."""
+    """Table of figures that belong together."""
 
     id: str
     title: str
-    columns: tuple[str, ...]  # the first is the heading of the rows' names
+    columns: tuple[str, ...]  # headings; the first one is that of the names of the rows
     rows: tuple[tuple[str | float | None, ...], ...]
     note: str = ""
 
@@ -95,4 +95,4 @@ class Table:
 
 
 class MissingError(Exception):
-    """A peer, or data, that is not here: the table says so in place of a figure."""
+    """Missing peer or data, which the table reports in place of a figure."""

@@ -1,4 +1,4 @@
-"""What the figures were measured on: machine, instructions, versions, date."""
+"""Circumstances of a measurement: machine, instructions, versions, date."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PACKAGES = (
 )  # fmt: skip
 
 
-# The widest first: what a processor that has them is said to have.
+# Names of vector instructions, widest first; the first that a processor has is reported.
 WIDEST = {"+avx512f": "AVX-512", "+avx2": "AVX2", "+avx": "AVX", "+neon": "NEON"}
-OTHERS = {"generic": "SSE2 alone", "avx2": "AVX2"}  # as LLVM knows them
+OTHERS = {"generic": "SSE2 alone", "avx2": "AVX2"}  # vectors of the processors in `kept`
 
 
 def stamp(kind: str = "host") -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _version(package: str) -> str:
 
 
 def _instructions(kind: str) -> str:
-    """The processor that Numba compiles for, and the widest vectors it may use there."""
+    """Return the processor that Numba compiles for, and the widest vectors on it."""
     from llvmlite import binding
 
     asked = kept.INSTRUCTIONS[kind]

@@ -1,4 +1,4 @@
-"""How times are taken: interleaved repeats, medians, and the spread beside them."""
+"""Measure times in interleaved repeats, and report medians with their spread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bench.promises import PROMISES
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of each repeat of one piece of work."""
+    """Seconds of each repeat of a piece of work."""
 
     seconds: tuple[float, ...]
 
@@ -34,7 +34,10 @@ class Times:
 
 
 def interleaved(works: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, Times]:
-    """Time each piece of work once a round, so that a busy moment hits all alike."""
+    """Time each piece of work once per round, after a first call of each that is not timed.
+
+    Because the pieces are interleaved, a busy moment of the machine affects all of them.
+    """
     for work in works.values():
         work()
     return rounds(works, repeats)
@@ -43,11 +46,11 @@ def interleaved(works: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[s
 def rounds(
     works: dict[str, Callable[[], Any]], repeats: int, pause: float = 0.0
 ) -> dict[str, Times]:
-    """The same, for work that needs no warming up or cannot afford it.
+    """Time each piece of work once per round, without a warm-up, after an optional pause.
 
-    Threads of BLAS go on spinning for a while after a product: a pause lets them come to rest,
-    so that the work of one side is not timed beside the other's. A core that has slept is slow at
-    first, which would count for the shorter work alone: in a pause it is kept awake.
+    Threads of BLAS keep spinning for a while after a product. A pause lets them stop, so that one
+    piece of work does not slow the next. A core that has slept is slow at first, which would mainly
+    slow short work, so the pause is spent in a busy loop.
     """
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
@@ -64,19 +67,19 @@ def rounds(
 def figure(
     id: str, value: float, values: tuple[float, ...] = (), note: str = "", **seconds: Times
 ) -> Line:
-    """The line of a promise: its figure, the values it is the median of, and how it was got."""
+    """Return the line of a promise with its figure, spread over `values`, note and times."""
     low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
     kept = {name: times.seconds for name, times in seconds.items()}
     return Line(PROMISES[id], float(value), low, high, note, kept)
 
 
 def faster(id: str, peer: Times, ours: Times, note: str = "") -> Line:
-    """How many times faster we are than a peer: of the medians, and round by round."""
+    """Return a line: how many times faster we are than a peer, by medians and in each round."""
     return figure(id, peer.median / ours.median, _by_round(peer, ours), note, ours=ours, peer=peer)
 
 
 def at_most(id: str, ours: Times, peer: Times, note: str = "") -> Line:
-    """How many times a peer's time we take: of the medians, and round by round."""
+    """Return a line: our time divided by a peer's, by medians and in each round."""
     return figure(id, ours.median / peer.median, _by_round(ours, peer), note, ours=ours, peer=peer)
 
 
@@ -85,7 +88,7 @@ def _by_round(above: Times, below: Times) -> tuple[float, ...]:
 
 
 def in_new_process(code: str) -> Any:
-    """Run code that prints one JSON value, in a process of its own."""
+    """Run code in a new process and return the JSON value that it prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
@@ -93,7 +96,7 @@ def in_new_process(code: str) -> Any:
 
 
 def peer(module: str, package: str) -> Any:
-    """A peer's module, or a word that its package is not installed."""
+    """Import a peer's module; raise MissingError if its package is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as trouble:
@@ -101,7 +104,7 @@ def peer(module: str, package: str) -> Any:
 
 
 def published_data() -> Path:
-    """The folder of the published data sets."""
+    """Return the folder of the published data sets; raise MissingError if it is not set."""
     folder = os.environ.get("ROSENBLATT_DATA")
     if not folder:
         raise MissingError("ROSENBLATT_DATA is not set to the folder of the published data sets")

@@ -1,6 +1,6 @@
-"""Streams: one example and one block at a time against River and scikit-learn, files against VW.
+"""Streams: examples and blocks compared with River and scikit-learn, files with Vowpal Wabbit.
 
-Vowpal Wabbit is looked for as the command in $VW, as vw on the path, or as a Python module.
+Vowpal Wabbit can be the command in $VW, the program vw on the path, or a Python module.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def one_at_a_time(quick: bool) -> Iterator[Line]:
             model.learn_one(x, label)
         return said
 
-    # The same algorithm: from w = 0 River's hinge with threshold 0 corrects the same mistakes.
+    # The same algorithm: from w = 0, River's hinge with threshold 0 updates on the same mistakes.
     works = {"ours": lambda: go(rb.OnlinePerceptron()), "river": lambda: go(river_perceptron())}
     differ = np.count_nonzero(
         [a != b for a, b in zip(works["ours"](), works["river"](), strict=True)]
@@ -74,7 +74,7 @@ def one_at_a_time(quick: bool) -> Iterator[Line]:
 
 
 def blocks(quick: bool) -> Iterator[Line]:
-    """The peers are slow: they get fewer rows, and times are a row."""
+    """Compare times per row; the peers are slow and therefore get fewer rows."""
     X, y = stream(20_000 if quick else 200_000)
     few, fewer = len(X) // 20, len(X) // 80
     rows, answers = as_dicts(X[:few]), y.tolist()
@@ -107,7 +107,7 @@ def blocks(quick: bool) -> Iterator[Line]:
 
 
 def learnt(X: Any, y: Any) -> Any:
-    """Our weights, which are the same by single examples and by blocks."""
+    """Return our weights after checking that single examples and blocks give the same."""
     block, single = rb.OnlinePerceptron(), rb.OnlinePerceptron()
     block.learn_many(X, y)
     for x, label in zip(X, y.tolist(), strict=True):
@@ -123,7 +123,7 @@ def same_as_river(weights: dict[str, float], mine: Any) -> None:
 
 
 def vw() -> list[str] | None:
-    """The command of Vowpal Wabbit, if there is one."""
+    """Return the command of Vowpal Wabbit, or None if it is not installed."""
     if os.environ.get("VW"):
         return shlex.split(os.environ["VW"])
     if found := shutil.which("vw"):
@@ -134,7 +134,7 @@ def vw() -> list[str] | None:
 
 
 def write_files(folder: Path, n: int, text: bool = True) -> None:
-    """The same rows in three formats, as PyArrow writes them by default; or Parquet alone."""
+    """Write the same rows as Parquet and, with `text`, as CSV and as Vowpal Wabbit's format."""
     X, y = stream(n)
     columns = dict(zip(NAMES, X.T, strict=True))
     table = pa.table({**columns, "label": y.astype(np.int8)})
@@ -153,7 +153,7 @@ def write_files(folder: Path, n: int, text: bool = True) -> None:
 
 
 def work(folder: Path, name: str) -> Any:
-    """A run of a program over a file, its predictions going to another."""
+    """Return a function that runs a program on a file and writes its predictions to another."""
     out = str(folder / f"{name}.out")
     if name.endswith(".vw"):
         options = ["--loss_function", "hinge", "--binary", "--quiet", "-d", folder / name]
@@ -170,9 +170,10 @@ def right(folder: Path, name: str, n: int) -> float:
 
 
 def files(quick: bool) -> Iterator[Line]:
-    """Rows a second of whole programs, once they have started: of a long file less a short one.
+    """Compare the rows per second of whole programs, without the time that they need to start.
 
-    Parquet is read in less time than a program starts in: its long file is longer.
+    The time for a short file is subtracted from that for a long one. Reading Parquet takes less
+    time than starting a program, so its long file is longer.
     """
     if vw() is None:
         raise MissingError("vowpalwabbit is not installed")
@@ -210,7 +211,7 @@ def a_row(long: Times, short: Times, rows: int) -> Times:
 
 
 def json_lines(quick: bool) -> Iterator[Line]:
-    """Rows a second of JSON lines as Python writes them, beside River fed by Python's json."""
+    """Compare the rows per second of JSON lines with River, which gets them from Python's json."""
     n, few = (40_000, 8_000) if quick else (600_000, 100_000)
     X, y = stream(n, 8)
     lines = [
@@ -246,10 +247,10 @@ def json_lines(quick: bool) -> Iterator[Line]:
 
 
 def memory(quick: bool) -> Iterator[Line]:
-    """How much a process grows from its first rows to its last, fed through a pipe.
+    """Measure how much the memory of a process grows while rows reach it through a pipe.
 
-    The very first are answered before kernels are loaded, which is no growth with the rows; and
-    at any moment some blocks are on their way, so of many looks the median is taken.
+    The first rows are left out, because they are predicted before kernels are loaded. Memory varies
+    with the blocks in work, so medians of many measurements are compared.
     """
     n, begun, few = 300_000 if quick else 10_000_000, 100_000, 100_000 if quick else 500_000
     X, y = stream(100_000, 5)
@@ -282,7 +283,7 @@ def memory(quick: bool) -> Iterator[Line]:
         feeder = threading.Thread(target=feed)
         feeder.start()
         looks, done = [], 0
-        while done < n - 1:  # a digit and a newline a row, none for the first
+        while done < n - 1:  # the output has a digit and a newline per row, except for the first
             looks.append((done, resident(process.pid)))
             time.sleep(0.005)
             done = out.stat().st_size // 2 if out.exists() else 0
@@ -296,7 +297,7 @@ def memory(quick: bool) -> Iterator[Line]:
 
 
 def resident(pid: int) -> float:
-    """The memory of a process in megabytes."""
+    """Return the memory of a process in megabytes."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024

@@ -1,4 +1,4 @@
-"""The page in a browser: how long a frame takes while the slider moves, and the first step."""
+"""The page in a browser: time per frame while the slider moves, and time to the first step."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from bench.measure import figure, peer
 POINTS = 2_000
 UPDATES = 100_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# Without these a frame is never shorter than the screen's 16.7 ms, whatever it costs.
+# Without these flags a frame never takes less than the screen's 16.7 ms.
 FLAGS = ("--no-sandbox", "--disable-gpu-vsync", "--disable-frame-rate-limit")
 
-# The slider is moved once a frame, as a hand does; frames follow each other as fast as they can.
+# Move the slider once per frame, as a hand does, with frames as fast as the browser can draw.
 FRAMES = """(count) => new Promise((done) => {
   const slider = document.querySelector("input[type=range]");
   const times = [];
@@ -41,7 +41,7 @@ FRAMES = """(count) => new Promise((done) => {
   requestAnimationFrame(() => { last = performance.now(); turn(0); });
 })"""
 
-# A click that makes the page learn anew, then Step; drawn once the frame after it has come.
+# Train again as after a click, then press Step; the step is drawn when the next frame begins.
 FIRST_STEP = """() => new Promise((done) => {
   const page = window.rosenblatt;
   const begin = performance.now();
@@ -57,7 +57,7 @@ FIRST_STEP = """() => new Promise((done) => {
 
 
 def frame(quick: bool) -> Iterator[Line]:
-    """Milliseconds from frame to frame while the slider goes through all updates."""
+    """Measure milliseconds per frame while the slider moves through all updates."""
     with _page() as page:
         page.evaluate(FRAMES, 20)
         times = page.evaluate(FRAMES, 60 if quick else 400)
@@ -67,7 +67,7 @@ def frame(quick: bool) -> Iterator[Line]:
 
 
 def first_step(quick: bool) -> Iterator[Line]:
-    """Seconds from a click to the first step drawn, training in between, from disk."""
+    """Measure seconds from a click, which starts training, until the first step is drawn."""
     with _page() as page:
         rounds = [page.evaluate(FIRST_STEP) for _ in range(3 if quick else 9)]
     assert all(t == 1 for *_, t in rounds)
@@ -100,7 +100,7 @@ def _page() -> Iterator[Any]:
 
 @contextmanager
 def _saved() -> Iterator[str]:
-    """The address of the page as a file that has the points in it."""
+    """Save the page with the points to a file and yield its address."""
     with tempfile.TemporaryDirectory() as folder:
         file, page = Path(folder) / "points.csv", Path(folder) / "page.html"
         file.write_text(_points())

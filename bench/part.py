@@ -1,8 +1,8 @@
-"""`python -m bench.part NAME FILE [--quick]`: run one part, each result to FILE as it comes.
+"""Run one part: `python -m bench.part NAME FILE [--quick]` appends each result to FILE.
 
 A part is a module with `WORKS = {function: ("part.what", …)}`: each function takes `quick` and
-yields lines and tables whose ids begin with one of these. One work that fails does not take the
-others with it.
+yields lines and tables whose ids begin with one of these strings. If one function fails, the others
+still run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PLA: passes against BLAS, epochs against scikit-learn, memory, and the cost of importing."""
+"""PLA: passes compared with BLAS, epochs with scikit-learn, memory, and time to import."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def planted(n: int, d: int, dtype: type = np.float64) -> tuple[Any, Any, Any]:
 
 
 def noisy(X: Any, y: Any) -> Any:
-    """Flip one label in a hundred, so that every epoch has updates to make."""
+    """Flip one label in a hundred, so that every epoch has updates."""
     rng = np.random.default_rng(0)
     return np.where(rng.random(len(y)) < 0.01, -y, y)
 
 
 def clean(quick: bool) -> Iterator[Line]:
-    """One epoch of weights that are right everywhere, beside one product of one thread."""
+    """Compare an epoch without mistakes with one X @ w, both in one thread."""
     for n, d, dtype in ((1_000_000, 30, np.float64), (50_000, 784, np.float32)):
         X, y, w = planted(n // 10 if quick else n, d, dtype)
         examples, start = Examples.from_arrays(X, y), np.concatenate(([0.0], w))
@@ -86,7 +86,7 @@ def sparse(quick: bool) -> Iterator[Line]:
 
 
 def limits(quick: bool) -> Iterator[Line]:
-    """How near an epoch comes to what memory and processor allow: passes that learn nothing."""
+    """Compare an epoch with passes that learn nothing, which memory and processor limit."""
     flat, streamed, read = flat_passes()
     X, y = heavy_tailed(10_000 if quick else 100_000, 47_000)
     w, columns = np.ones(X.shape[1] + 1), X.indices.view(np.uint32)
@@ -108,7 +108,7 @@ def limits(quick: bool) -> Iterator[Line]:
 
 
 def one_epoch(X: Any, y: Any) -> Any:
-    """The first epoch of PLA alone, without what comes before and after it."""
+    """Return a function that runs only the kernel of the first epoch of PLA."""
     examples = Examples.from_arrays(X, y)
     rows, order, start = examples.rows(), examples.in_order, np.zeros(examples.size)
     trace, ends = np.empty(len(y), dtype=np.uint32), np.empty(1, dtype=np.int64)
@@ -116,7 +116,7 @@ def one_epoch(X: Any, y: Any) -> Any:
 
 
 def flat_passes() -> tuple[Any, Any, Any]:
-    """Every entry times its weight; entries and their columns read; numbers read."""
+    """Return three compiled passes: sum entries times weights, entries and columns, or numbers."""
     import numba
 
     passes = numba.njit(fastmath={"reassoc", "contract", "nsz"})
@@ -152,7 +152,7 @@ def small(quick: bool) -> Iterator[Line]:
 
 
 def beside_sklearn(id: str, X: Any, y: Any, rounds: int = ROUNDS) -> Line:
-    """The same epochs in the same order: first the same weights, then the times."""
+    """Check that the peer gets the same weights in the same epochs, then compare times."""
     ours, theirs = rb.Perceptron(max_iter=EPOCHS), Peer(**SAME_EPOCHS)
     same_weights(ours.fit(X, y), theirs.fit(X, y))
     times = side_by_side(ours, theirs, X, y, rounds)
@@ -209,7 +209,7 @@ def by_mlxtend(quick: bool) -> Iterator[Line]:
 
 
 def heavy_tailed(n: int, d: int) -> tuple[Any, Any]:
-    """Rows of about 67 entries whose columns are as unevenly used as words are."""
+    """Return rows of about 67 entries, with columns used as unevenly as words are."""
     rng = np.random.default_rng(1)
     counts = np.maximum(1, rng.lognormal(4.25, 0.6, n).astype(int))
     popularity = 1.0 / np.arange(1, d + 1)
@@ -275,7 +275,7 @@ def importing(quick: bool) -> Iterator[Line]:
 
 
 def first_call(quick: bool) -> Iterator[Line]:
-    """Seconds on a terminal until the first word or the end, whichever comes first."""
+    """Measure seconds until the first message on a terminal or the end, whichever is first."""
     with tempfile.TemporaryDirectory() as empty:
         silences = tuple(silence(f"{empty}/{n}") for n in range(1 if quick else 3))
     note = "1,000 × 10, nothing compiled before; with kernels from the cache "

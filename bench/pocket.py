@@ -1,4 +1,4 @@
-"""The lecture's pocket in blocks, against the same loop with every vector judged on its own."""
+"""Our pocket, which judges weight vectors in blocks, compared with loops that judge each alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def examples(n, d, seed=0):
 
 
 def compiled():
-    """The same loop, compiled: correct the given mistakes, judge each w(t) on all examples."""
+    """Return a compiled pocket loop that updates on given rows and judges each w(t)."""
     import numba
 
     @numba.njit(fastmath={"reassoc", "contract", "nsz"})
@@ -56,7 +56,7 @@ def compiled():
 
 
 def by_numpy(X, y, rows):
-    """The same loop in NumPy, a vector at a time: find the mistakes, correct one, count again."""
+    """Run the pocket loop in NumPy, which counts the mistakes of each w(t) on all rows."""
     tall = np.column_stack([np.ones(len(X)), X])
     w = np.zeros(tall.shape[1])
     history = [(0, len(X))]
@@ -70,7 +70,10 @@ def by_numpy(X, y, rows):
 
 
 def beside_loops(quick: bool) -> Iterator[Line]:
-    """The same updates, each vector judged on its own; the pockets must be the same."""
+    """Compare with loops that make the same updates and judge each vector on its own.
+
+    All of them must have the same pocket after the same updates.
+    """
     n, T = (20_000, 500) if quick else (50_000, 2000)
     X, y = examples(n, 50)
     clf = rb.PocketPerceptron(T, random_state=0).fit(X, y)
@@ -92,12 +95,11 @@ def beside_loops(quick: bool) -> Iterator[Line]:
 
 
 def limit(quick: bool) -> Iterator[Line]:
-    """How near a run comes to what the processor allows: the fewest products that can tell.
+    """Compare a run with a pass of only the products that any pocket needs.
 
-    A w that does not enter the pocket has at least as many mistakes as the pocket, and so many
-    rows must be seen to know that; one that enters is known by all rows. The pass takes these
-    numbers from a run and rows as they come, in whole numbers already: it finds no mistakes in
-    time, corrects nothing and reads no doubles.
+    To reject a w, at least as many rows must be scored as the pocket has mistakes; to accept a w,
+    all rows. The pass takes these numbers from a finished run. It scores rows in file order, which
+    are already rounded to integers: it makes no updates and reads no doubles.
     """
     n, T = (20_000, 500) if quick else (50_000, 2000)
     X, y = examples(n, 50)
@@ -118,11 +120,15 @@ def limit(quick: bool) -> Iterator[Line]:
 
 
 def flat_pass(X: Any, y: Any, W: Any, need: Any) -> Any:
-    """The sieve's own products of each w with as many rows as it needs, on all cores."""
+    """Return a function that computes the needed products of each w with the sieve's code.
+
+    It uses all cores.
+    """
     sieve = Sieve(Examples.from_arrays(X, y))
     batch = sieve.batch(W, np.zeros(len(W)))
     _, packed = sieve.pack(batch)
-    # The most rows first, two by two as the products take them, and so few that they stay near.
+    # Vectors that need the most rows first, in pairs as the products need them, and in batches
+    # that fit into the cache.
     order = np.argsort(-need, kind="stable").reshape(-1, 2)
     shares = [some.ravel() for some in np.array_split(order, len(W) // sieving.BATCH)]
     parts = [(packed.tiles, batch.units[some], need[some], batch.error) for some in shares]
@@ -139,7 +145,7 @@ def flat_pass(X: Any, y: Any, W: Any, need: Any) -> Any:
 
 
 def products(tiles, units, need, slack):
-    """How many of the rows that are needed are surely wrong, of all candidates together."""
+    """Count the surely misclassified rows among the needed rows of all candidates."""
     total = 0
     for j in range(len(tiles)):
         for b in range(0, len(units), 2):
@@ -151,7 +157,7 @@ def products(tiles, units, need, slack):
 
 
 def large(quick: bool) -> Iterator[Line]:
-    """The whole run in matrix products of as many vectors as a block has, and its memory."""
+    """Measure a run in units of matrix products with a block of vectors, and its memory."""
     n, T, block = (100_000, 500, 256) if quick else (1_000_000, 1000, 256)
     X, y = examples(n, 30)
     W = np.random.default_rng(0).normal(size=(30, block))
@@ -187,7 +193,10 @@ def by_fukuml(quick: bool) -> Iterator[Line]:
 
 
 def beside_fukuml(id: str, X: Any, y: Any, T: int) -> Line:
-    """Its naive cycle starts over after each update, as order="first" does: same weights."""
+    """Compare with FukuML's pocket, after checking that both find the same weights.
+
+    FukuML's naive cycle starts over after each update, as order="first" does.
+    """
     fukuml = peer("FukuML.PocketPLA", "FukuML")
 
     def loaded(loop_mode: str) -> Any:

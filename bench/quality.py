@@ -1,4 +1,4 @@
-"""How good the results are: sets separated, published results met, errors on unseen rows."""
+"""Quality of results: separated sets, published results, and errors on unseen rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDE, NARROW = 0.1, 1e-6
 
 
 def planted(margin: float, seed: int, tight: int = 0) -> tuple[Any, Any]:
-    """300 rows of 10, labeled by a plane that none is nearer to than the margin."""
+    """Return 300 rows of 10 features, labeled by a plane, with at least a margin around it."""
     rng = np.random.default_rng(seed)
     w = rng.standard_normal(10)
     w /= np.linalg.norm(w)
@@ -40,10 +40,10 @@ def planted(margin: float, seed: int, tight: int = 0) -> tuple[Any, Any]:
 
 
 def exactly(margin: float, seed: int) -> tuple[Any, Any]:
-    """The same, and no other plane leaves more room: sixty rows lie at the margin itself.
+    """Return rows that no plane separates by more than the margin; sixty rows lie at it.
 
-    Seen along the plane, those on its two sides are mixed: their hulls meet, so that the slab
-    between them cannot be turned.
+    Projected onto the plane, the hulls of these rows on its two sides meet, so no other plane is
+    farther from them.
     """
     return planted(margin, seed, tight=60)
 
@@ -57,7 +57,7 @@ WAYS: dict[str, Callable[[], Any]] = {
 
 
 def count(make: Callable[..., Any], margins: Any) -> dict[str, Any]:
-    """Which sets each way separates: where no prediction is wrong."""
+    """Return which sets each estimator separates, that is, predicts without a mistake."""
     done = {name: np.zeros(len(margins), dtype=bool) for name in ("rb.separability", *WAYS)}
     for k, margin in enumerate(margins):
         X, y = make(margin, seed=k)
@@ -79,7 +79,7 @@ def by_decade(done: dict[str, Any], margins: Any) -> tuple[tuple[str | float, ..
 
 
 def separated(quick: bool) -> Iterator[Line | Table]:
-    """The same sets for all, once where the margin is exact and once where it may be wider."""
+    """Count the sets that each estimator separates, with exact margins and with minimum ones."""
     margins = np.geomspace(WIDE, NARROW, 20 if quick else 200)
     note = "N = 300, d = 10; rb.Perceptron() stops after 1,000 epochs and says so"
     for make, id, title in (
@@ -112,7 +112,7 @@ READERS = {**fewest.READERS, "german": german, "votes": fewest.votes, "hw1_18": 
 
 
 def mistakes(quick: bool) -> Iterator[Table]:
-    """Training mistakes, standardized columns."""
+    """Count training mistakes on published data with standardized columns."""
     folder, rows = published_data(), []
     seconds = 1 if quick else 5
     for name, read in READERS.items():
@@ -137,7 +137,7 @@ def mistakes(quick: bool) -> Iterator[Table]:
 
 
 def course(quick: bool) -> Iterator[Table]:
-    """The homework of the lecture's course and of Learning From Data, as published and here."""
+    """Compare published answers to the homework of two courses with ours."""
     folder, runs = published_data(), 100 if quick else 2000
     table = np.loadtxt(folder / "hw1_15_train.dat")
     X, y = np.ascontiguousarray(table[:, :-1]), table[:, -1]
@@ -184,7 +184,7 @@ def test_error(train: Any, test: Any, T: int, last: bool, seed: int) -> float:
 
 
 class Averaged(ClassifierMixin, BaseEstimator):
-    """The online perceptron with averaged weights, after five passes in random order."""
+    """Online perceptron with averaged weights, after five passes in random order."""
 
     def fit(self, X: Any, y: Any) -> Averaged:
         self.classes_ = np.unique(y)
@@ -200,10 +200,10 @@ class Averaged(ClassifierMixin, BaseEstimator):
 
 
 def bundled() -> Iterator[tuple[str, Any, Any]]:
-    """scikit-learn's bundled data sets for classification, one class against the rest."""
+    """Return scikit-learn's bundled classification data, as one class against the rest."""
     for name in ("breast_cancer", "iris", "wine", "digits"):
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-        # They come sorted by class, which no algorithm that goes through them in order expects.
+        # The rows are sorted by class, which is unsuitable for algorithms that visit rows in order.
         order = np.random.default_rng(0).permutation(len(X))
         X, y = X[order], y[order]
         for label in np.unique(y)[1 if name == "breast_cancer" else 0 :]:

@@ -1,10 +1,10 @@
-"""`python -m bench.quotes`: put the figures of results.json where README and manual quote them.
+"""Update the figures that README and manual quote from results.json: `python -m bench.quotes`.
 
 `<!-- bench:ID -->…<!-- /bench -->` holds one figure, `<!-- bench-table: ID … -->` to
 `<!-- /bench-table -->` a table of lines (`pla.*` is all lines of a part), and
-`<!-- bench-quality: ID -->` to `<!-- /bench-quality -->` one of the tables of results. A line that
-was measured with other instructions too is quoted where it is weakest. What stands between the
-marks is written here and nowhere else; `--check` only compares.
+`<!-- bench-quality: ID -->` to `<!-- /bench-quality -->` one of the tables of results. If a line
+was measured with several sets of instructions, the weakest figure is quoted. Text between the marks
+is always written by this module; `--check` only compares.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Results = dict[str, Any]
 
 
 def pages() -> list[Path]:
-    """Where figures are quoted."""
+    """Return the pages that quote figures."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def read(folder: Path = kept.HERE) -> Results:
-    """The results by part, the weakest figure of each line; smoke sizes are no figures to quote."""
+    """Return the results by part, with the weakest figure of each line, without quick runs."""
     host, *others = [
         {part: told for part, told in parts.items() if not told["quick"]}
         for parts in (kept.read(folder) or {"host": {}}).values()
@@ -47,7 +47,7 @@ def read(folder: Path = kept.HERE) -> Results:
 
 
 def _weakest(told: Results, others: list[Results]) -> list[Results]:
-    """Of each line the one that is farthest from its target, whatever it was compiled for."""
+    """Return, for each line, the weakest figure over all sets of instructions."""
     rivals: dict[str, list[Results]] = {}
     for line in (line for other in others for line in other["lines"]):
         if line["figure"] is not None:
@@ -66,7 +66,7 @@ def _weaker(lines: list[Results]) -> Results:
 
 
 def filled(text: str, results: Results) -> str:
-    """A page with every quoted figure as the results have it."""
+    """Return a page with every quoted figure replaced by that of the results."""
     lines = {line["id"]: line for told in results.values() for line in told["lines"]}
     tables = {table["id"]: table for told in results.values() for table in told["tables"]}
     text = _between(ONE, lambda name: figure(lines.get(name)), text)
@@ -79,14 +79,14 @@ def _between(mark: re.Pattern[str], say: Callable[[str], str], text: str) -> str
 
 
 def figure(line: Results | None) -> str:
-    """A figure with its unit, to as many digits as can be meant."""
+    """Return a figure as text, rounded to its significant digits, with its unit."""
     if line is None or line["figure"] is None:
         return MISSING
     return f"{number(line['figure'])} {line['unit']}"
 
 
 def lines_table(names: list[str], lines: Results) -> str:
-    """Work, figure, spread, target and whether it is met."""
+    """Return a table of lines: work, figure, spread, target and whether it is met."""
     rows = [("Work", "Measured", "Spread", "Target", "")]
     rows.append(("---",) * 5)
     for name in names:
@@ -107,7 +107,7 @@ def _cells(name: str, line: Results | None) -> tuple[str, ...]:
 
 
 def quality(table: Results | None) -> str:
-    """A table of results as it stands in RESULTS.md."""
+    """Return a table of results, formatted as in RESULTS.md."""
     if table is None:
         return MISSING
     rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
@@ -119,7 +119,7 @@ def _word(cell: str | float | None) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Fill all pages, or say which are not filled."""
+    """Update all pages, or with `--check` print those that are not up to date."""
     results, stale = read(), []
     for page in pages():
         text = page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The table of results: Markdown from results.json, and the same lines on the terminal."""
+"""Render the table of results as Markdown from results.json, and print lines on the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERDICTS = {"pass": "pass", "short": "**short**", "not measured": "**not measure
 
 
 def markdown(results: dict[str, dict[str, Any]]) -> str:
-    """The whole of RESULTS.md: what the host's instructions gave, then those of others."""
+    """Return RESULTS.md: results for the host's instructions, then for other sets."""
     blocks = [
         "# What was promised, and what was measured",
         "Written by `make bench` from `results.json`, where the seconds of every repeat are. "
@@ -35,7 +35,7 @@ def markdown(results: dict[str, dict[str, Any]]) -> str:
 
 
 def _of_one(parts: dict[str, Any]) -> list[str]:
-    """What was measured with one set of instructions."""
+    """Return the blocks of text on the results for one set of instructions."""
     lines = [Line.from_json(line) for told in parts.values() for line in told["lines"]]
     tables = [Table.from_json(table) for told in parts.values() for table in told["tables"]]
     return [
@@ -50,7 +50,7 @@ def _of_one(parts: dict[str, Any]) -> list[str]:
 
 
 def _circumstances(results: dict[str, Any]) -> list[str]:
-    """Machine and versions of the parts that ran, once where all share them."""
+    """Return the machine and versions of the parts that ran, once if all are the same."""
     kinds: dict[str, list[str]] = {}
     measured = {name: told for name, told in results.items() if told["date"]} or results
     for name, told in measured.items():
@@ -66,7 +66,7 @@ def _circumstances(results: dict[str, Any]) -> list[str]:
     quick = [name for name, told in results.items() if told["quick"]]
     if quick:
         blocks.append(f"**Smoke sizes, no figures to quote**: {', '.join(quick)}.")
-    # Our own parts leave a load of about one a core behind them.
+    # Our own parts cause a load of about one per core.
     run = {name: told for name, told in results.items() if told["date"]}
     known = {name: told for name, told in run.items() if told["load"] is not None}
     busy = [name for name, told in known.items() if told["load"] > 2 * told["cores"]]
@@ -129,7 +129,7 @@ def _word(cell: str | float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Three digits of a figure, all of a count; no more than can be meant.
+    """Return a figure as text with three digits, or an integer with all digits.
 
     >>> [number(x) for x in (0.42712, 13.26, 512.7, 148.0, 1234567.0)]
     ['0.427', '13.3', '513', '148', '1,234,567']
@@ -142,7 +142,7 @@ def number(value: float | None) -> str:
 
 
 def show(told: dict[str, Any]) -> None:
-    """One part's lines, on the terminal."""
+    """Print the lines of a part on the terminal."""
     colours = {"pass": "[green]pass[/]", "short": "[red]short[/]"}
     grid = Grid(box=None)
     for column in ("", "target", "figure", "spread", ""):

@@ -1,6 +1,6 @@
-"""Deciding separability, beside SciPy's HiGHS asked for the same: is there a w with Z w ≥ 1?
+"""Deciding separability, compared with SciPy's HiGHS: is there a w with Z w ≥ 1?
 
-Our times include Examples' checks, the decision, the widest margin, the proof and its check.
+Our times include the checks of the data, the decision, the maximum margin, the proof and its check.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bench.measure import (
     rounds,
 )
 
-PATIENCE = 60.0  # seconds that HiGHS is given; beyond them its time counts as this much
+PATIENCE = 60.0  # time limit of HiGHS in seconds
 
 
 def planted(n: int, d: int, flipped: int, seed: int = 0) -> tuple[Any, Any]:
@@ -42,7 +42,7 @@ def planted(n: int, d: int, flipped: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def highs(X: Any, y: Any) -> int:
-    """Return HiGHS' status: 0 separable, 2 not, anything else no answer."""
+    """Return the status of HiGHS: 0 if separable, 2 if not, another number if undecided."""
     ones = np.ones((X.shape[0], 1))
     if sparse.issparse(X):
         Z = sparse.diags_array(y.astype(float)) @ sparse.hstack((ones, X), format="csr")
@@ -60,14 +60,14 @@ def highs(X: Any, y: Any) -> int:
 
 
 def proved(X: Any, y: Any, **how: Any) -> rb.Separability:
-    """Return our verdict, its proof checked."""
+    """Return our verdict after checking its proof."""
     s = rb.separability(X, y, **how)
     s.proof.check(X, y)
     return s
 
 
 def beside_highs(id: str, X: Any, y: Any, **how: Any) -> Line:
-    """Ours beside HiGHS: first the verdicts, then the times; few rounds where HiGHS is slow."""
+    """Check that HiGHS has the same verdict, then compare times; fewer rounds if it is slow."""
     begin = time.perf_counter()
     said = {0: "separable", 2: "inseparable"}.get(highs(X, y))
     slow = time.perf_counter() - begin
@@ -76,7 +76,7 @@ def beside_highs(id: str, X: Any, y: Any, **how: Any) -> Line:
     works = {"peer": lambda: highs(X, y), "ours": lambda: proved(X, y, **how)}
     if slow < 20:
         times = rounds(works, 7 if slow < 2 else 3)
-    else:  # once is enough: the spread is ours alone
+    else:  # HiGHS is timed only once, so the spread is that of our times
         times = rounds({"ours": works["ours"]}, 3) | {"peer": Times((slow,) * 3)}
     theirs = (
         f"HiGHS {said}"
@@ -95,7 +95,7 @@ def beside(quick: bool) -> Iterator[Line]:
 
 
 def many_rows(quick: bool) -> Iterator[Line]:
-    """Time against the passes reported, and memory, on many rows."""
+    """Compare the time on many rows with the reported number of passes, and measure memory."""
     n, w = 100_000 if quick else 1_000_000, np.ones(30)
     for flipped, kind in ((0, "separable"), (3, "flipped")):
         id = f"separability.1000000x30-{kind}"
@@ -111,7 +111,7 @@ def many_rows(quick: bool) -> Iterator[Line]:
         yield figure(f"{id}-memory", share, note="the data and the most that the call adds to it")
 
 
-# Linux can forget a process's peak and count anew: what the call adds to the data.
+# Writing to clear_refs resets the peak memory, so that it shows what the call adds to the data.
 MEMORY = """
 import rosenblatt as rb
 from bench.separability import planted
@@ -131,7 +131,7 @@ print(1 + (kilobytes("VmHWM") - now) * 1024 / X.nbytes)
 
 
 def messages() -> tuple[Any, Any]:
-    """Word counts of the SMS messages."""
+    """Return the word counts and labels of the SMS messages."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     path = published_data() / "SMSSpamCollection"
@@ -146,9 +146,9 @@ def words(quick: bool) -> Iterator[Line]:
 
 
 def like_spam(n: int) -> tuple[Any, Any]:
-    """Rows in the manner of UCI's spambase: shares of words, mostly 0, and lengths of capitals.
+    """Return rows that resemble UCI's spambase: word frequencies and lengths of capital runs.
 
-    Its columns are as uneven: some have entries up to 1, others up to many thousands.
+    As in spambase, columns are uneven: some have entries up to 1, others up to many thousands.
     """
     rng = np.random.default_rng(0)
     y = rng.random(n) < 0.394

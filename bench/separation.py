@@ -1,4 +1,4 @@
-"""Which estimates are infinite: ours, with its proof, beside linear programs with a tolerance."""
+"""Infinite estimates: our decision with a proof, compared with linear programs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ print(json.dumps([time.perf_counter() - begin, len(frame) - int(fit._N)]))
 
 
 def gravity(countries: int, years: int) -> tuple[Any, Any, Any]:
-    """Flows between countries: CSR design, Poisson counts, and the same as a frame of effects."""
+    """Return flows between countries as CSR design and Poisson counts, and as a frame."""
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -88,7 +88,7 @@ def gravity(countries: int, years: int) -> tuple[Any, Any, Any]:
 
 
 def one_program(X: Any, y: Any, family: str) -> int:
-    """Count the rows that HiGHS separates: max Σ t with t ≤ Z γ and 0 ≤ t ≤ 1, no proof."""
+    """Count the rows that HiGHS separates, by max Σ t with t ≤ Z γ and 0 ≤ t ≤ 1."""
     sign = np.where(y > 0, 1.0, -1.0)
     pinned = (y > 0) if family == "poisson" else np.zeros(len(y), dtype=bool)
     Z = (sparse.diags_array(sign) @ X).tocsr()
@@ -107,7 +107,7 @@ def one_program(X: Any, y: Any, family: str) -> int:
 
 
 def quasi(n: int, d: int) -> tuple[Any, Any]:
-    """Return overlapping rows, and a dummy that is 1 only where the label is yes."""
+    """Return overlapping rows with a dummy column that is 1 only if the label is 1."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     y = (X @ rng.normal(size=d) + 3 * rng.normal(size=n) > 0).astype(int)
@@ -120,13 +120,13 @@ def signed(X: Any, y: Any) -> Any:
 
 
 def program(Z: Any, objective: Any) -> Any:
-    """The γ with Z γ ≥ 0 and |γ| ≤ 1 that is best by an objective, as HiGHS finds it."""
+    """Return the γ with Z γ ≥ 0 and |γ| ≤ 1 that maximizes an objective, found by HiGHS."""
     zeros = np.zeros(len(Z))
     return linprog(-objective, A_ub=-Z, b_ub=zeros, bounds=(-1, 1), method="highs").x
 
 
 def once_a_coefficient(X: Any, y: Any) -> list[float]:
-    """How far each coefficient can go along the cone."""
+    """Return the maximum of each coefficient over the γ of `program`."""
     Z = signed(X, y)
     return [float(program(Z, unit)[j]) for j, unit in enumerate(np.eye(Z.shape[1]))]
 
@@ -154,7 +154,7 @@ def large(quick: bool) -> Iterator[Line]:
 
 
 def panels(quick: bool) -> Iterator[Line]:
-    """Gravity panels with three effects: seconds with proof and check, beside one program."""
+    """Time gravity panels with three effects, including proof and check, and HiGHS."""
     for countries, years, size in ((12, 6, "792x278"), (30, 10, "8700x1472")):
         X, counts, _ = gravity(*((6, 3) if quick else (countries, years)))
         for family in ("poisson", "binomial"):
@@ -182,7 +182,7 @@ def panels(quick: bool) -> Iterator[Line]:
 
 
 def million(quick: bool) -> Iterator[Line]:
-    """A gravity panel of a million rows, beside pyfixest's fit with its check."""
+    """Time a gravity panel of a million rows, and pyfixest's fit with its check."""
     size = {"countries": 12, "years": 6} if quick else {"countries": 300, "years": 12}
     peer("pyfixest", "pyfixest")
     theirs, removed = in_new_process(PYFIXEST.format(**size))
@@ -205,7 +205,7 @@ def crossed(quick: bool) -> Iterator[Line]:
 
 
 def zoo(count: int) -> Iterator[tuple[Any, Any, list[float]]]:
-    """Small sets of full rank with their true estimates, by every extreme ray."""
+    """Yield small sets of full rank with their true estimates, found from all extreme rays."""
     sys.path.insert(0, str(ORACLE))
     from rays import rank, separation
 
@@ -214,7 +214,7 @@ def zoo(count: int) -> Iterator[tuple[Any, Any, list[float]]]:
         X = rng.integers(-2, 3, (int(rng.integers(4, 9)), 2)).astype(float)
         y = rng.integers(0, 2, len(X))
         powers = 2.0 ** rng.integers(-20, 21, 2)  # exact, about 1e-6 to 1e6
-        if rng.random() < 0.3:  # an overlap by a hair, far from where the numbers are
+        if rng.random() < 0.3:  # an overlap that is tiny compared with the numbers
             X, y = np.array([[1.0, 0], [2, 0], [3, 1], [3, 0], [4, 1], [2, 1]]) * 2**27, y[:6]
             X[3, 0] -= 1
             y = np.resize([0, 0, 0, 1, 1, 0], len(X))
@@ -231,7 +231,7 @@ def labels(values: Any, tolerance: float = 0.0) -> list[int]:
 
 def wrong(quick: bool) -> Iterator[Line]:
     sets = list(zoo(60 if quick else 300))
-    # A coefficient of either sign is nan in the truth: any sign is taken for right there.
+    # The truth is nan if a coefficient can have either sign: any sign is then correct.
     truth = [[None if np.isnan(v) else int(np.sign(v)) for v in found] for _, _, found in sets]
 
     def count(asked: Any) -> int:
@@ -253,9 +253,9 @@ def wrong(quick: bool) -> Iterator[Line]:
     def firth(X: Any, y: Any) -> list[int]:
         try:
             found = [int(v) for v in detect(X, y).directions]
-        except np.linalg.LinAlgError:  # it calls a design of full rank deficient
+        except np.linalg.LinAlgError:  # firthmodels takes a design of full rank for deficient
             return []
-        return found[-1:] + found[:-1]  # it has the intercept last
+        return found[-1:] + found[:-1]  # firthmodels has the intercept last
 
     yield figure("separation.zoo-firthmodels", count(firth), note=note)
 

@@ -1,4 +1,4 @@
-"""Train a credit approval model on a CSV file, and predict for a new applicant.
+"""Train a credit approval model on a CSV file, and predict the label of a new applicant.
 
 Run it as `python examples/credit.py [FILE.csv]`. Without a file it writes the built-in examples
 of credit approval, with one label in twenty flipped, and trains on them.

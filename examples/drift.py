@@ -1,6 +1,6 @@
-"""The target turns: which weights go on predicting well?
+"""Compare online perceptrons on a stream whose target reverses once.
 
-Draws the share of mistakes over a stream whose target turns around once. Run it as
+It draws the share of mistakes along the stream. Run it as
 `python examples/drift.py [picture.png]`; it needs matplotlib (pip install 'rosenblatt[plot]').
 """
 
@@ -24,7 +24,7 @@ SAYS = {
 
 
 def drifting(rng):
-    """Examples of one target, then of its opposite; one answer in ten is noise."""
+    """Return examples of a target, then of its opposite; one label in ten is flipped."""
     X = rng.standard_normal((N, D))
     target = rng.standard_normal(D)
     right = (X @ target > 0) ^ (np.arange(N) >= TURN)
@@ -32,7 +32,7 @@ def drifting(rng):
 
 
 def mistakes(kind, X, right, y):
-    """Where the prediction made before learning differs from the answer without its noise."""
+    """Return for each row whether the prediction before training differs from the true label."""
     model = rb.OnlinePerceptron(predict_with=kind, window=WINDOW, labels=(False, True))
     return model.predict_then_learn(X, y) != right
 

@@ -1,4 +1,4 @@
-"""A gate for CI: fail if a regression has infinite estimates, and name them and their rows.
+"""Fail in CI if a regression has infinite estimates, and name these estimates and their rows.
 
 Run it as `python examples/gate.py FILE.csv TARGET [FAMILY]`; without a file it writes a small trial
 in which nobody on the new drug died. It exits as `rosenblatt separation` does: 0 if every estimate

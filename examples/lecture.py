@@ -1,4 +1,4 @@
-"""The pictures of a lecture, made from your own points or from ours.
+"""Draw the pictures of the lecture from random points.
 
 Run it as `python examples/lecture.py [FOLDER]`; it needs matplotlib (the extra `plot`). It writes
 what the four steps of the lecture need: the hypothesis, the updates one by one and as an

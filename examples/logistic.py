@@ -1,7 +1,7 @@
-"""Is a logistic regression separated? Ask before believing its coefficients.
+"""Check whether a logistic regression is separated before you believe its coefficients.
 
-Run it as `python examples/logistic.py [FILE.csv TARGET]`; without a file it asks about
-scikit-learn's breast cancer data, all thirty features and then the first ten.
+Run it as `python examples/logistic.py [FILE.csv TARGET]`; without a file it checks scikit-learn's
+breast cancer data, with all thirty features and then with the first ten.
 """
 
 import sys

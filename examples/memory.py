@@ -1,7 +1,7 @@
-"""Learn from a Parquet file a batch at a time, in memory that does not grow with the file.
+"""Train on a Parquet file batch by batch, in memory that does not grow with the file.
 
-Run it as `python examples/memory.py [ROWS]`. It writes the file, learns from it in passes and,
-where it can, compares with training in memory: the updates are the same.
+Run it as `python examples/memory.py [ROWS]`. It writes the file, trains on it in passes, and
+compares with training on all rows in memory: the weights are the same.
 """
 
 import resource
@@ -22,7 +22,7 @@ NAMES = [f"x{i}" for i in range(1, len(TARGET) + 1)]
 
 
 def write_examples(file, rows):
-    """Rows on both sides of a hyperplane, none nearer to it than 0.2."""
+    """Write rows on both sides of a hyperplane, at a distance of at least 0.2."""
     rng = np.random.default_rng(0)
     schema = pa.schema([*((name, pa.float64()) for name in NAMES), ("answer", pa.string())])
     with pa.parquet.ParquetWriter(file, schema) as out:

@@ -1,7 +1,7 @@
-"""My regression does not converge: which estimates are infinite, because of which rows?
+"""Find out which estimates of a regression are infinite, and which rows cause it.
 
-Run it as `python examples/separation.py [FILE.csv TARGET [FAMILY]]`; without a file it makes up
-a small trial in which nobody on the new drug died.
+Run it as `python examples/separation.py [FILE.csv TARGET [FAMILY]]`; without a file it simulates a
+small trial in which nobody on the new drug died.
 """
 
 import sys
@@ -14,7 +14,7 @@ import rosenblatt as rb
 
 
 def trial(n=60, seed=0):
-    """Patients of some age on an old drug or a new one; on the new one nobody died."""
+    """Return a trial of patients on an old or a new drug; nobody on the new drug died."""
     rng = np.random.default_rng(seed)
     age, drug = rng.integers(40, 90, n), rng.choice(["old", "new"], n)
     died = (rng.random(n) < (age - 30) / 80) & (drug == "old")

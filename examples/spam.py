@@ -1,7 +1,7 @@
-"""Tell spam from ham by counting words, and show the words that tell.
+"""Classify messages as spam by their words, and show the words with the largest weights.
 
-Run it as `python examples/spam.py`. With ROSENBLATT_DATA set to a folder that has the
-SMSSpamCollection it learns from 5,574 real messages, without it from ten made-up ones.
+Run it as `python examples/spam.py`. If ROSENBLATT_DATA is a folder that contains SMSSpamCollection,
+it trains on 5,574 real messages, otherwise on ten invented ones.
 """
 
 import os
@@ -28,7 +28,7 @@ MADE_UP = [
 
 
 def messages():
-    """Kinds and texts: the real ones where they are found."""
+    """Return labels and texts: the real messages if they are found, else invented ones."""
     file = Path(os.environ.get("ROSENBLATT_DATA", ".")) / "SMSSpamCollection"
     if not file.exists():
         return zip(*MADE_UP, strict=True)

@@ -1,6 +1,6 @@
 """Kill a stream in the middle, resume it, and compare with one that was never interrupted.
 
-Run it as `python examples/stream.py [ROWS]`. It prints what was lost or doubled: nothing.
+Run it as `python examples/stream.py [ROWS]`. It prints how many rows were lost or repeated: none.
 """
 
 import json
@@ -23,7 +23,7 @@ def write_clicks(file, rows):
 
 
 def stream(clicks, folder, *options):
-    """The command, writing into a folder of its own."""
+    """Return the `rosenblatt stream` command that writes its output to a folder."""
     return [
         *(sys.executable, "-m", "rosenblatt", "stream", str(clicks), "--target", "bought"),
         *("--checkpoint", str(folder / "state"), "--every", "1000", "--quiet"),

@@ -1,8 +1,8 @@
-"""The homework of the lecture's course and of Learning From Data, published and obtained.
+"""Compare the published answers to the homework of two courses with our results.
 
 Run it as `python examples/course [QUESTION …] [--runs N] [--data FOLDER]`. Questions 15 to 20
-are those of homework 1 of Machine Learning Foundations, and need its three files (see
-README.md); questions 7 to 10 are those of homework 1 of Learning From Data, and need nothing.
+are from homework 1 of Machine Learning Foundations and need its three files (see README.md);
+questions 7 to 10 are from homework 1 of Learning From Data and need no files.
 """
 
 import argparse

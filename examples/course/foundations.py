@@ -56,7 +56,7 @@ def question_17(chosen):
 
 
 def errors_on_fresh(chosen, updates, last=False):
-    """The test error of the pocket, or of w(T), in many runs."""
+    """Return the test error of the pocket, or of w(T), in each of many runs."""
     X, y = examples(chosen, NOISY)
     fresh, labels = examples(chosen, FRESH)
     errors = np.empty(chosen.runs)

@@ -1,7 +1,7 @@
 """Learning From Data, homework 1, questions 7 to 10: PLA on random targets in the plane.
 
-The questions are multiple choice; the published answer is the choice nearest to the mean, and
-beside it stand the median and P[f ≠ g] that others have measured.
+The questions are multiple choice; the published answer is the choice nearest to the mean. The table
+also has the median and P[f ≠ g] that others have measured.
 """
 
 import functools
@@ -27,7 +27,7 @@ def disagreement(chosen, n_examples, choices, answer, measured):
     values = runs(n_examples, chosen.runs, chosen.seed).disagreement
     what = f"N = {n_examples}: P[f ≠ g]"
     yield Line.choice(f"{what}, choice", answer, choices, values.mean())
-    # Published to three digits without an error: a hundredth of it is taken.
+    # Published with three digits and without a standard error; 1 % of the value is assumed.
     yield Line.mean(f"{what}, mean", measured, measured / 100, values)
 
 

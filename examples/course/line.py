@@ -1,4 +1,4 @@
-"""One line of the table: what was published, what was obtained, and whether they agree."""
+"""One line of the table: the published value, our result, and whether they agree."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Line:
-    """A published value beside ours; a mean agrees within three standard errors."""
+    """Published value and our result; a mean agrees within three standard errors."""
 
     what: str
     published: str
@@ -17,21 +17,21 @@ class Line:
 
     @classmethod
     def exact(cls, what, published, obtained):
-        """A count or a vector that must come out the same."""
+        """Compare a count or a vector, which must be equal."""
         return cls(what, str(published), str(obtained), published == obtained)
 
     @classmethod
     def mean(cls, what, published, published_error, values):
-        """A mean over random runs, ours and theirs."""
+        """Compare means over random runs."""
         ours = np.std(values) / np.sqrt(len(values))
         far = abs(np.mean(values) - published) / np.hypot(ours, published_error)
         return cls(what, f"{published:g}", f"{np.mean(values):.4g}", far <= 3, f"{ours:.2g}")
 
     @classmethod
     def median(cls, what, published, values):
-        """A median, published as a whole number: the values around it are no surprise.
+        """Compare a median that was published as an integer.
 
-        How many of n values are below the median is binomial, with standard error √n/2.
+        The number of n values below the median is binomial, with standard error √n/2.
         """
         below = np.sum(np.asarray(values) < published - 0.5)
         above = np.sum(np.asarray(values) > published + 0.5)
@@ -40,7 +40,7 @@ class Line:
 
     @classmethod
     def choice(cls, what, published, choices, value):
-        """The answer of a multiple choice: the choice nearest to what was obtained."""
+        """Compare the answer of a multiple choice with the choice nearest to our mean."""
         nearest = min(choices, key=lambda choice: abs(choice - value))
         return cls(what, f"nearest is {published:g}", f"{value:.4g}", nearest == published)
 
