@@ -1,6 +1,6 @@
-"""Models and their files, and the files of proofs.
+"""Models, model files and proof files.
 
-Both are readable JSON, which is validated when it is read; no code in it is executed.
+The files are readable JSON, which is validated when it is read; no code in it is executed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Model:
             a pipeline, also in a ColumnTransformer, become columns and weights of the model; a
             pipeline with other steps raises ValueError.
         """
-        online = getattr(estimator, "online", estimator)  # that of River's interface
+        online = getattr(estimator, "online", estimator)  # the model behind River's interface
         if hasattr(online, "to_model"):
             model: Model = online.to_model()
             return model
@@ -115,7 +115,7 @@ class Model:
                 how[key] = int(getattr(estimator, attribute))
         if estimator._mean is not None:
             how["average"] = True
-            del how["mistakes"]  # those of the last w, not of the average
+            del how["mistakes"]  # counted for the last w, not for the average
         return cls(encoding, hypothesis, target, how)
 
     def _repr_html_(self) -> str:
@@ -128,12 +128,12 @@ class Model:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels; of two, the negative one first."""
+        """The labels; if there are two, the negative one is first."""
         return self.target.labels
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
-        """The names of the features, which are those of the weights without w0."""
+        """The names of the features, in the order of the weights after w0."""
         return self.encoding.features
 
     @property
@@ -142,7 +142,9 @@ class Model:
         return self.hypothesis.w
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score each row: positive for the second of `classes_`, or a score for each of them.
+        """Return the score of each row, which is positive for the second of two labels.
+
+        With more than two labels, each row has one score per label.
 
         Parameters
         ----------
@@ -210,7 +212,7 @@ def rows_to_table(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> An
         values = [row.get(name) for row in rows]
         try:
             columns[name] = pa.array(values, from_pandas=True)
-        except pa.ArrowException:  # of several types
+        except pa.ArrowException:  # values of several types
             texts = [None if value is None else spell_label(value) for value in values]
             columns[name] = pa.array(texts, pa.string())
     return pa.table(columns)
@@ -270,7 +272,7 @@ def load(path: str | Path) -> Model:
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file; that of a stream may have fewer than two labels."""
+    """Read a model file; the model of a stream may have fewer than two labels."""
     parts = ColumnParts(str(path), "model")
     value = parts.of_format(strictjson.read(str(path)))
     stream = value.get("stream")
@@ -285,7 +287,7 @@ def read_model(path: str | Path) -> Model:
     threshold = parts.weight(value.get("threshold"), '"threshold"')
     for weight in (threshold, *weights):
         if (len(weight) if isinstance(weight, list) else None) != count:
-            parts.wrong('"columns"', "have not a weight for each label")
+            parts.wrong('"columns"', "do not have one weight for each label")
     w = np.array([threshold, *weights], dtype=np.float64).T
     w[..., 0] *= -1.0
     zero = ZEROS[parts.one_of(value.get("zero"), ZEROS, '"zero"')]
@@ -331,7 +333,7 @@ def to_json(model: Model) -> str:
 
 
 def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, Any]]:
-    """Return each column with its weights, keyed by the values they belong to."""
+    """Return each column as JSON, with one weight or a dict of weights by value."""
     result, at = [], 0
     for column in encoding.columns:
         mine = weights[at : at + len(column.features)]
@@ -346,14 +348,14 @@ def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, A
 
 
 class ColumnParts(strictjson.Parts):
-    """Reads the columns and the target of a model or a proof."""
+    """Checked reading of the columns and the target in a model file or a proof file."""
 
     def target(self, value: Any, encoding: Encoding, least: int = 2) -> TargetColumn:
-        """Read the target column, which must not be a feature, and its labels."""
+        """Read the target column and its labels; the column must not be a feature."""
         value = self.object(value, '"target"')
         column = self.text(value.get("column"), '"target.column"')
         if column and column in [one.name for one in encoding.columns]:
-            self.wrong(quote_column(column), "is the target and is among the features")
+            self.wrong(quote_column(column), "is both the target and a feature")
         listed, others = value.get("labels"), value.get("others", False)
         if not isinstance(listed, list) or len(listed) < least:
             self.wrong('"target.labels"', "is not a list of two labels or more")
@@ -362,7 +364,7 @@ class ColumnParts(strictjson.Parts):
             self.wrong('"target.others"', "is not true or false, or there are more than two labels")
         alike = others or len({isinstance(label, str) for label in labels}) < 2
         if len(set(labels)) < len(labels) or not alike:
-            self.wrong('"target.labels"', "are not different labels of one kind")
+            self.wrong('"target.labels"', "are not different labels of the same type")
         return TargetColumn(column, labels, others)
 
     def _label(self, value: Any, where: str) -> Any:
@@ -374,13 +376,13 @@ class ColumnParts(strictjson.Parts):
         return value
 
     def weight(self, value: Any, where: str) -> Any:
-        """Read a number, or a list of numbers with one per label."""
+        """Read a weight: a number, or a list with one number per label."""
         if isinstance(value, list):
             return [self.number(one, where) for one in value]
         return self.number(value, where)
 
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
-        """Read the encoding of the columns, and append their weights to a list if given."""
+        """Read the encoding of the columns; append their weights to `weights` unless it is None."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not (listed or "stream" in value):
             self.wrong('"columns"', "is not a list of columns")
@@ -390,7 +392,7 @@ class ColumnParts(strictjson.Parts):
             for i, one in enumerate(listed, 1)
         ]
         if len({column.name for column in columns}) < len(columns):
-            self.wrong('"columns"', "have a name twice")
+            self.wrong('"columns"', "have two columns of the same name")
         words: list[Any] = self.object(value.get("words", {}), '"words"').get("stop words", [])
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             self.wrong('"words"', "have stop words that are not a list of texts")
@@ -411,7 +413,7 @@ class ColumnParts(strictjson.Parts):
             self.wrong('"target"', "is not a list of one column or two")
         target = tuple(self.text(one, '"target"') for one in listed)
         if not formula and ({*target, weights, groups} & set(names) or weights in target):
-            self.wrong('"columns"', "have the target, the weights or the groups among them")
+            self.wrong('"columns"', "include the target, the weights or the groups")
         rows = self.whole(value.get("rows"), '"rows"', 1)
         return RegressionPlan(target, columns, weights, rows, groups, formula)
 
@@ -457,14 +459,14 @@ class ColumnParts(strictjson.Parts):
         if not isinstance(values, list) or not values or {type(v) for v in values} != {str}:
             self.wrong(f"the values of {where}", "are not a list of texts")
         if len(set(values)) < len(values):
-            self.wrong(f"the values of {where}", "have one twice")
+            self.wrong(f"the values of {where}", "are not all different")
         return tuple(values)
 
 
 def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
     """Return the text of a proof file, with the column types needed to check it on a file.
 
-    One checksum covers both.
+    One checksum covers the proof and the column types.
     """
     kind = "proof" if isinstance(plan, Plan) else "separation"
     value: dict[str, Any]
@@ -491,7 +493,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
 
 
 def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """Read a proof file; the plan is None for the text of `Proof.to_json` alone."""
+    """Read a proof file; return its plan of the columns, None if it has none, and the proof."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")

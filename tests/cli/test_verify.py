@@ -169,7 +169,7 @@ def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, c
         else:
             assert code in (1, 65), (what, err)
             if what.startswith(("the answers", "only the answers")):
-                assert "is the target and is among the features" in err, what
+                assert "is both the target and a feature" in err, what
     assert 5 <= verified < count
     tried("forged plans of columns", count)
 
@@ -371,5 +371,5 @@ def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
     value = json.loads(path.read_text())
     value["target"]["column"] = "a"
     path.write_text(json.dumps(value))
-    with pytest.raises(ValueError, match="is the target and is among the features"):
+    with pytest.raises(ValueError, match="is both the target and a feature"):
         rb.load(path)

@@ -20,7 +20,7 @@ from rosenblatt.errors import UserError
 from rosenblatt.interrupts import INTERRUPTED as INTERRUPTED
 from rosenblatt.text import dump_json_line, sanitize
 
-# Command -> its line in `rosenblatt --help`, which imports none of them.
+# Each command with its line in `rosenblatt --help`, which imports no command.
 COMMANDS = {
     "learn": "Train a linear classifier on a file and write a model.",
     "predict": "Predict the labels of a file with a model.",
@@ -31,8 +31,8 @@ COMMANDS = {
     "experiment": "Count the updates of PLA on many random data sets.",
     "watch": "Write a web page that animates PLA, and open it.",
 }
-BROKEN_PIPE = 141  # the exit code of a shell's command that SIGPIPE ended
-# Exit code of an error -> its kind in the output of --json.
+BROKEN_PIPE = 141  # exit code that a shell reports for a command ended by SIGPIPE
+# Each exit code of an error with the kind that --json prints.
 KINDS = {
     64: "usage",
     65: "data",
@@ -51,7 +51,7 @@ COMPLETION = """Shell completion: add one of these lines to your shell's startup
 
 
 class OutputClosedError(Exception):
-    """The program that reads the output has closed the pipe; this is not an error."""
+    """Raised when the program that reads the output has closed the pipe, which is no error."""
 
 
 @contextmanager
@@ -67,10 +67,10 @@ def _catch_broken_pipe() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """A group that imports a command when it is used."""
+    """A group of commands that are imported when they are used."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the arguments; this may print the help or the version."""
+        """Parse the arguments, and print the help or the version if requested."""
         with _catch_broken_pipe():
             return super().make_context(*args, **kwargs)
 
@@ -80,7 +80,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command, and run its first small jobs without compiling."""
+        """Find the command, and let it run its first small jobs without compiling."""
         found = super().resolve_command(ctx, args)
         from rosenblatt.engine import plain_at_first
 
@@ -133,8 +133,8 @@ def rosenblatt() -> None:
 def _open_closed_streams() -> None:
     """Connect standard streams that were closed (`>&-`) to the null device.
 
-    Otherwise the next file to be opened would take their place: a model file would receive what
-    is printed.
+    Otherwise the next opened file would get the number of standard output, and output would be
+    written into a model file.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -146,7 +146,7 @@ def _open_closed_streams() -> None:
 
 
 def main() -> None:
-    """Run the program and end the process with its exit code."""
+    """Run the command line, and end the process with its exit code."""
     interrupts.install_handler()
     _open_closed_streams()
     code = run(sys.argv[1:])
@@ -156,14 +156,14 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the program; report any error in one sentence on stderr and return the exit code."""
+    """Run the command line; report an error in one sentence on stderr; return the exit code."""
     try:
         with _catch_broken_pipe():
             code = _run(arguments)
             sys.stdout.flush()
         return code
     except OutputClosedError:
-        for stream in (sys.stdout, sys.stderr):  # or Python would complain when it closes them
+        for stream in (sys.stdout, sys.stderr):  # else Python reports an error at exit
             try:
                 stream.flush()
             except BrokenPipeError:
@@ -201,7 +201,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report_error(as_json: bool, sentence: str, code: int) -> int:
-    """Print an error to stderr, with --json also as an object to stdout; return its exit code."""
+    """Print an error to stderr, and with --json also to stdout; return its exit code."""
     if as_json:
         error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
         click.echo(dump_json_line({"error": error}))

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from rosenblatt.online import OnlinePerceptron
     from rosenblatt.read.feed import BadLine
 
-# Parameters whose option has another name; the others have theirs, with - for _.
+# Parameters whose option has another name; all other options are named like the parameter.
 OPTIONS = {
     "random_state": "--seed",
     "sample_weight": "--weights",
     "fit_intercept": "--no-intercept",  # the only value that messages suggest is False
 }
-REPORTED = 100  # different complaints about bad lines that are printed
+REPORTED = 100  # maximum number of different reasons for bad lines that are printed
 PATIENCE = 2.0  # seconds before progress is shown
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -74,7 +74,7 @@ def as_argument(text: str) -> str:
 
 
 class Console(Reporter):
-    """Prints the steps of a command, or with --json one object at the end and nothing else.
+    """Printer of the steps of a command; with --json, of one object at the end instead.
 
     With `rows_on_stdout`, the command writes rows to stdout, and everything else goes to stderr.
     """
@@ -104,7 +104,7 @@ class Console(Reporter):
             self.out.print(_Sanitized(renderable))
 
     def result(self, value: dict[str, Any]) -> None:
-        """Print the JSON object, with --json."""
+        """Print a JSON object if --json was given."""
         if self.as_json:
             sys.stdout.write(dump_json_line(value) + "\n")
 
@@ -145,7 +145,7 @@ class Console(Reporter):
 
 
 def _console(stderr: bool) -> Any:
-    """Create a Rich console that raises BrokenPipeError, as other files do."""
+    """Create a Rich console that raises BrokenPipeError when its output is closed."""
     from rich.console import Console
 
     class Plain(Console):
@@ -156,7 +156,7 @@ def _console(stderr: bool) -> Any:
 
 
 class _Sanitized:
-    """A table or a text in which control characters are shown instead of obeyed."""
+    """A table or a text whose control characters are escaped when it is printed."""
 
     def __init__(self, renderable: Any) -> None:
         self.renderable = renderable
@@ -169,21 +169,21 @@ class _Sanitized:
 
 
 def print_note(text: str | Message) -> None:
-    """Print one sentence to stderr."""
+    """Print a sentence to stderr, with parameters spelled as options."""
     click.echo(f"rosenblatt: {sanitize(with_options(text))}", err=True)
 
 
 class BadLines:
-    """Reports what is wrong with bad lines: each complaint once, and how often it recurs."""
+    """Reporter of bad lines: it prints each reason once, and at the end how often it recurred."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.later: Counter[str] = Counter()  # complaint -> later lines with it
-        self.first: dict[str, int] = {}  # complaint -> number of its first line
+        self.later: Counter[str] = Counter()  # reason -> number of later lines
+        self.first: dict[str, int] = {}  # reason -> number of its first line
         self.others = 0
 
     def add(self, bad: list[BadLine]) -> None:
-        """Report new complaints and count the others."""
+        """Report lines with a new reason, and count the others."""
         new: dict[str, list[int]] = {}
         for line in bad:
             if line.why in self.first:
@@ -199,11 +199,11 @@ class BadLines:
             print_note(f"{self.name}, line {numbers[0]}: {why}{like}; skipped.")
 
     def include(self, words: str) -> bool:
-        """Return whether some complaint contains these words."""
+        """Return whether some reason contains these words."""
         return any(words in why for why in self.first)
 
     def end(self) -> None:
-        """Report how often complaints recurred after their first report."""
+        """Report how often each reason recurred after it was first reported."""
         for why, count in self.later.items():
             more = plural(count, "later line")
             print_note(f"{self.name}: skipped {more} like line {self.first[why]}: {why}.")
@@ -213,7 +213,7 @@ class BadLines:
 
 
 class StreamStatus:
-    """The status line of a stream: twice a second on a terminal, elsewhere at its end."""
+    """The status line of a stream, printed twice a second on a terminal, else once at the end."""
 
     def __init__(
         self, model: OnlinePerceptron, before: int, margin: float | None, quiet: bool
@@ -224,19 +224,19 @@ class StreamStatus:
         self.terminal = sys.stderr.isatty()
 
     def __call__(self, predicted: int, bad: int) -> None:
-        """Update the line on a terminal, at most twice a second."""
+        """Update the status line on a terminal, at most twice a second."""
         if self.terminal and not self.quiet and time.monotonic() - self.last > 0.5:
             self.last = time.monotonic()
             print(f"\r\033[K{self.line(predicted, bad)}", end="", file=sys.stderr, flush=True)
 
     def end(self, predicted: int, bad: int) -> None:
-        """Print the line for the last time."""
+        """Print the status line for the last time."""
         if not self.quiet:
             clear = "\r\033[K" if self.terminal else ""
             print(clear + self.line(predicted, bad), file=sys.stderr)
 
     def rate(self, predicted: int) -> float:
-        """Return the number of rows per second."""
+        """Return the number of rows processed per second."""
         elapsed = time.monotonic() - self.begun
         return (predicted - self.before) / max(elapsed, 1e-9)
 
@@ -261,15 +261,15 @@ class StreamStatus:
             return f"mistake bound {model.bound(self.margin):,.0f} for margin {self.margin:g}"
         if model.n_mistakes == 0:
             return f"R {model.radius:.4g}"
-        # mistakes ≤ R²/γ², solved for the margin γ of a classifier that makes no mistake. With
-        # more than two labels, R is the norm of a row in the block of its label and, negated, in
-        # that of the competing one.
+        # Solve mistakes ≤ R²/γ² for the margin γ of a classifier that makes no mistake. With more
+        # than two labels, R is the norm of the vector with x for the own label and −x for the
+        # competing label.
         radius = (2 if len(model.labels) > 2 else 1) ** 0.5 * model.radius
         return f"margin of any separator at most {radius / model.n_mistakes**0.5:.3g}"
 
 
 def make_table(*headings: str, widest: int | None = None) -> Table:
-    """Create a table without rules; `widest` limits all columns but the last."""
+    """Create a table without lines; `widest` is the maximum width of all columns but the last."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -75,7 +75,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     console = Console(as_json)
     keep_apart({}, {"--plot": plot})
     save = None
-    if plot is not None:  # before the runs, so that they are not lost if it cannot be drawn
+    if plot is not None:  # fail before the runs if the plot cannot be drawn
         try:
             from rosenblatt.show.plot.curves import experiment_saver
 
@@ -130,7 +130,7 @@ def histogram(values: NDArray[Any], bins: int = 12) -> Table:
 
 
 def integer_edges(values: NDArray[Any], bins: int) -> NDArray[np.float64]:
-    """Compute integer bin edges up to the 90th percentile; one last bin holds the rest.
+    """Compute integer bin edges up to the 90th percentile; the last bin has all larger values.
 
     Examples
     --------

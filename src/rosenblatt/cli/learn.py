@@ -1,4 +1,4 @@
-"""`rosenblatt learn`: decide, train and test on a file, and write a model."""
+"""`rosenblatt learn`: train a classifier on a file, test it, and write a model."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _is_default(option: str) -> bool:
 
 
 def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) -> None:
-    """Refuse to overwrite an input, or a foreign file whose name the user did not give."""
+    """Raise UsageError if an output would overwrite an input or a file of another program."""
     model, report, proof = written.values()
     keep_apart(inputs, {"--output": model, "--report": report, "--proof": proof})
     if model is not None and _is_default("output"):
@@ -205,7 +205,7 @@ def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) 
 
 
 def _write(console: Console, result: Result, to: dict[str, Any], data: str) -> str | None:
-    """Write model, report and proof; return the proof's file if one was written."""
+    """Write model, report and proof; return the path of the proof, or None."""
     model, report, proof = to.values()
     interrupts.ignore()
     result.save(model)

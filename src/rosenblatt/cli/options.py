@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values that they are packed into."""
+"""Options that several commands share, and the objects that hold their values."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Reading:
 
     layout: Layout
     columns: ColumnOptions
-    stop_words: str | None = None  # the file that lists them, if they are in a file
+    stop_words: str | None = None  # the file of stop words, if one is given
 
     def files(self, data: str | None) -> dict[str, str | None]:
-        """Return the input files that must not be overwritten, by their names in messages."""
+        """Return the input files, which must not be overwritten, by their names in messages."""
         return {
             "the data": data,
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
@@ -157,7 +157,7 @@ REGRESSORS = (
 
 
 def needs_passes(console: Console, source: Source, layout: Layout, activity: str) -> bool:
-    """Return whether a file is too large for memory, and if so print a note."""
+    """Return whether a file is too large for memory; print a note if it is."""
     footprint = Footprint.of(source, layout)
     if footprint.too_large:
         console.note(f"{source.name} needs {footprint}: {activity} in passes over the file.")
@@ -165,7 +165,7 @@ def needs_passes(console: Console, source: Source, layout: Layout, activity: str
 
 
 def report_plan(console: Console, plan: Plan) -> None:
-    """Print which target was guessed, and notes on the columns."""
+    """Print which target column was guessed, and notes on the columns."""
     if plan.guessed:
         where = quote_column(plan.target.column)
         console.note(f"using {where} as the target, the only column with {plan.guessed}.")
@@ -216,7 +216,7 @@ proof_option = click.option(
 
 
 def write_proof(console: Console, path: str | None, data: str, plan: Any, proof: Any) -> str | None:
-    """Write a proof to a file, if both are given; return the file if it was written."""
+    """Write a proof to the file `path`; return `path`, or None if nothing was written."""
     from rosenblatt.model import proof_to_json
 
     if path is None or proof is None:
@@ -235,7 +235,7 @@ def write_proof(console: Console, path: str | None, data: str, plan: Any, proof:
 
 
 def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
-    """Make a function a command of the same name, whose help ends with example lines."""
+    """Return a decorator that makes a function a command with examples at the end of its help."""
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
     def decorate(function: Callable[..., int]) -> click.Command:
@@ -261,7 +261,7 @@ def _pop_layout(given: dict[str, Any]) -> Layout:
     decimal = given.pop("decimal")
     for name, value in (("--separator", separator), ("--decimal", decimal)):
         if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
-            raise UsageError(f"{name} {value!r} is not one character.")
+            raise UsageError(f"{name} {value!r} must be one ASCII character.")
     if decimal not in (None, ".", ","):
         raise UsageError(f"--decimal {decimal!r} is neither . nor ,")
     header, encoding = given.pop("header"), given.pop("encoding")

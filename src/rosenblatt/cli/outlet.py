@@ -16,12 +16,12 @@ from rosenblatt.errors import DataError, UsageError, make_write_error
 from rosenblatt.text import plural, sanitize_lines
 
 BLOCK = 1 << 20
-MISSING = -1  # in place of a descriptor
+MISSING = -1  # used as the descriptor of a file that does not exist
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Name, length and checksum by which a checkpoint recognizes an output."""
+    """Name, length and checksum by which a checkpoint recognizes an output file."""
 
     name: str | None  # without its folder, so that output and checkpoint may be moved together
     begun: int = 0  # bytes that were there before the stream began
@@ -30,7 +30,7 @@ class Fingerprint:
 
 
 class Outlet:
-    """A file, or standard output, that a stream writes to; `create` creates it."""
+    """A file or standard output, to which a stream is written."""
 
     def __init__(self, option: str, path: str | None) -> None:
         # option names the file, for example "--output"; path is None for standard output.
@@ -53,9 +53,9 @@ class Outlet:
             self._open(os.O_WRONLY | os.O_CREAT)
 
     def begin(self, hashed: bool) -> None:
-        """Truncate a named file, or append to standard output.
+        """Truncate a file that was named, or append to standard output.
 
-        With `hashed`, a checksum of what is written is kept.
+        With `hashed`, a checksum of the written bytes is computed.
         """
         if not self.is_file:
             return
@@ -65,7 +65,7 @@ class Outlet:
         self.hash = hashlib.sha256() if hashed else None
 
     def require_empty(self) -> None:
-        """Refuse to overwrite a file whose checkpoint is missing."""
+        """Raise UsageError if the file is not empty, since its checkpoint is missing."""
         if self.is_file and self.path is not None and self.length:
             raise UsageError(
                 f"{self.option} {self.path} is not empty, and there is no checkpoint for it; "
@@ -73,10 +73,10 @@ class Outlet:
             )
 
     def check(self, kept: dict[str, Any], ended: bool) -> Fingerprint:
-        """Refuse a file that is not the one of a checkpoint, or was changed since.
+        """Raise an error if the file is not that of a checkpoint, or was changed since.
 
-        `kept` is its fingerprint; `ended` says that the stream had ended, so that nothing was
-        written after the checkpoint.
+        `kept` is the fingerprint in the checkpoint. `ended` means that the stream had ended, so
+        that nothing was written after the checkpoint.
         """
         known = Fingerprint(**kept)
         if known.name != self._short_name or (known.length is not None and not self.is_file):
@@ -107,7 +107,7 @@ class Outlet:
         return known
 
     def truncate(self, known: Fingerprint, ended: bool, folder: Path) -> None:
-        """Remove what was written after a checkpoint.
+        """Remove the bytes that were written after a checkpoint.
 
         Bytes that another program may have written are saved in the checkpoint's folder.
         """
@@ -156,11 +156,11 @@ class Outlet:
         self.is_terminal = os.isatty(self.fd)
 
     def _hash_written(self, known: Fingerprint) -> Any:
-        """Hash the bytes written before the checkpoint; return None if they cannot be read."""
+        """Hash the bytes written before a checkpoint; return None if they cannot be read."""
         assert known.length is not None
         hashed, left = hashlib.sha256(), known.length - known.begun
         if self.fd == MISSING:
-            return hashed  # a file that was empty
+            return hashed  # the file was empty
         with suppress(OSError), open(self.path or f"/dev/fd/{self.fd}", "rb") as file:
             file.seek(known.begun)
             while left > 0 and (block := file.read(min(left, BLOCK))):

@@ -60,7 +60,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     conflict = conflict_rows(s, found)
     first, *more = describe_verdict(s)
     console.step("verdict", first)
-    for line in () if conflict else more:  # else a table shows it
+    for line in () if conflict else more:  # a table shows the conflict instead
         console.step("", line)
     if s.verdict == "quasi-separable" and s.label_pairs is None:
         console.note(
@@ -85,7 +85,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
 
 
 def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
-    """Return the rows that no classifier gets all right, largest share first."""
+    """Return rows that no classifier classifies all correctly, largest share first."""
     shares = s.shares(s.conflicts[0]) if s.conflicts else []
     names = s.row_names
     places = names.positions if found.rows is None else found.places(n for n, *_ in shares)

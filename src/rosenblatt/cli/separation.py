@@ -1,4 +1,4 @@
-"""`rosenblatt separation`: say which estimates of a regression are infinite, and why."""
+"""`rosenblatt separation`: find the infinite estimates of a regression and their causes."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _show_rows(console: Console, s: Separation, found: Regression) -> None:
 
 
 def to_json(s: Separation, found: Regression) -> dict[str, Any]:
-    """Return the result as JSON; rows are counted from 1, as in messages."""
+    """Return the result as JSON, with rows counted from 1, as in messages."""
     target = found.plan.target[0] if found.plan.target else None
     table = s.limit.table if s.limit is not None else None
     estimates = table.estimates if table else dict.fromkeys(s.names, math.nan)

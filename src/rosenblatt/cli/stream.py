@@ -1,4 +1,4 @@
-"""`rosenblatt stream`: predict each line of a stream, then learn from it, exactly once."""
+"""`rosenblatt stream`: predict each line of a stream, then learn from its label."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _streamer(
 
 
 def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
-    """Return the options that a checkpoint records, because they must not change."""
+    """Return the options that a checkpoint records and --resume must repeat."""
     keys = ("target", "labels", "predict_with", "window", "eta", "intercept")
     options = {f"--{key.replace('_', '-')}": given[key] for key in keys}
     options["--header"] = layout.header
@@ -206,7 +206,7 @@ def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
 
 
 def _check_same(options: dict[str, Any], kept: dict[str, Any]) -> None:
-    """Refuse options that differ from those of the checkpoint."""
+    """Raise UsageError if options differ from those of the checkpoint."""
     for name, value in options.items():
         if kept.get(name, value) != value:
             before, now = _spell(name, kept[name]), _spell(name, value)
@@ -217,7 +217,7 @@ def _check_same(options: dict[str, Any], kept: dict[str, Any]) -> None:
 
 
 def _spell(name: str, value: Any) -> str:
-    """Spell an option as in a shell, after "with" or "without"."""
+    """Spell an option as in a shell, beginning with "with" or "without"."""
     if isinstance(value, bool):
         return f"with {name if value else name.replace('--', '--no-')}"
     return f"without {name}" if value is None else f"with {name} {as_argument(str(value))}"
@@ -226,7 +226,7 @@ def _spell(name: str, value: Any) -> str:
 def _outlets(
     given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
 ) -> dict[str, Outlet | None]:
-    """Open the outputs; none is created or truncated before all are checked."""
+    """Open and check the output files, then create or truncate them."""
     path = None if given["output"] == "-" else given["output"]
     outlets = {
         "output": None if path is None and given["as_json"] else Outlet("--output", path),
@@ -272,7 +272,7 @@ def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
 
 
 def parse_labels(text: str) -> list[Any]:
-    """Parse a comma-separated list of labels; those in double quotes are always text.
+    """Parse a comma-separated list of labels; a label in double quotes is always text.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def parse_labels(text: str) -> list[Any]:
 
 
 def _check_progress(streamer: Streamer) -> None:
-    """Raise an error if no row was read or learned from, unless more lines may follow."""
+    """Raise DataError if no row was read or learned from, unless a checkpoint is kept."""
     name, tally, feed = streamer.stream.name, streamer.tally, streamer.feed
     if tally.predicted == 0 and tally.bad:
         lines = plural(tally.bad, "line")
@@ -306,7 +306,7 @@ def _check_progress(streamer: Streamer) -> None:
 
 
 def _check_complete(kept: Any) -> Any:
-    """Return the content of a checkpoint; raise an error if a part of it is missing."""
+    """Return the content of a checkpoint; raise DataError if a part is missing."""
     if kept is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Loop of `rosenblatt stream`: predict, learn, write predictions and checkpoints."""
+"""The loop of `rosenblatt stream`, which predicts, learns, and writes checkpoints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Reached:
 
 @dataclass(eq=False)
 class Streamer:
-    """Loop over a stream, from a position to its end or until it is stopped."""
+    """The loop over a stream, from a position to the end or to a signal to stop."""
 
     model: OnlinePerceptron
     stream: LineStream | RowStream
@@ -85,11 +85,11 @@ class Streamer:
             )
 
     def stop(self, signum: int, frame: Any) -> None:
-        """Request a stop after the current chunk, as a signal handler."""
+        """Request a stop after the current chunk; this is a signal handler."""
         self.stopped_by = signum
 
     def checkpoint(self, ended: bool = False) -> None:
-        """Write the model, then state and position together, after flushing the outputs."""
+        """Write the model file, flush the outputs, and write state and position together."""
         if self.save_to is not None and self.model.n_seen and not ended:
             self.save()
         if self.folder is None:
@@ -107,7 +107,7 @@ class Streamer:
         self.folder.write(content | outlets)
 
     def save(self) -> None:
-        """Replace the model file."""
+        """Write the model file, if one was requested."""
         if self.save_to is not None:
             self.model.to_model(columns_of(self.feed, self.kinds)).save(self.save_to)
 
@@ -121,7 +121,7 @@ class Streamer:
                 return
 
     def _process(self, batch: Batch, kinds: Kinds) -> None:
-        """Predict and learn a batch, write the outputs, and advance the position."""
+        """Predict and learn the rows of a batch, write the outputs, and advance the position."""
         predictions = answer(self.model, batch)
         new = {name: kind for name, kind in kinds.items() if name not in self.kinds}
         for sentence in describe_kinds(new):
@@ -139,7 +139,7 @@ class Streamer:
         self.tally = Reached(batch.chunk.end, old.predicted + rows, old.bad + len(batch.bad))
 
     def _check_target(self, batch: Batch) -> None:
-        """Raise an error if the first lines of a pipe have no target column."""
+        """Raise UsageError if the first lines of a pipe have no target column."""
         if isinstance(self.feed, JsonFeed) and batch.chunk.begin.lines < FIRST_LINES:
             try:
                 self.feed.check_target(batch.chunk.lines)  # type: ignore[union-attr]
@@ -149,7 +149,7 @@ class Streamer:
                 raise
 
     def _stop_at(self, batch: Batch) -> None:
-        """Learn from the lines before a bad line, write a checkpoint, and raise an error."""
+        """Learn from the lines before a bad line, write a checkpoint, and raise DataError."""
         first = min(batch.bad, key=lambda line: line.number)
         before = first.number - 1 - batch.chunk.begin.lines
         if before > 0:
@@ -160,13 +160,13 @@ class Streamer:
 
 
 def columns_of(feed: Feed, kinds: Kinds) -> RawColumns:
-    """Return the columns of the rows of a stream, for a model file."""
+    """Return the columns of a stream, as a model file records them."""
     if isinstance(feed, LibsvmFeed):
         return RawColumns(Encoding((), "zero"), LABEL)
     width, missing = None, "zero"
     if not isinstance(feed, JsonFeed):
         kinds = {name: feed.kinds.get(name, "number") for name in feed.features}
-        missing = "drop"  # such a line is a bad line
+        missing = "drop"  # a line with a missing number is a bad line
     if isinstance(feed, CsvFeed) and list(feed.names) == number_columns(len(feed.names)):
         width = len(feed.names)
     columns: list[Column] = []
@@ -182,9 +182,9 @@ def columns_of(feed: Feed, kinds: Kinds) -> RawColumns:
 
 
 def sift(feed: Any, batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:
-    """Reject the rows of a batch that the model cannot learn, before learning any.
+    """Reject the rows of a batch that the model cannot learn; return the rest.
 
-    Return the batch without them, and the kinds of all columns seen so far.
+    Return also the kinds of all columns seen so far. No row is learned here.
     """
     labels = Labels(model.labels)
     if batch.table is not None and batch.raw:
@@ -237,7 +237,7 @@ def _sift_table(batch: Batch, labels: Labels) -> Batch:
 
 
 def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
-    """Predict each row, then learn it; return the predictions as lines."""
+    """Predict each row of a batch, then learn it; return the predictions as lines."""
     if batch.table is not None:
         if len(batch.table.X) == 0:
             return b""
@@ -252,10 +252,10 @@ def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
 
 
 def in_lines(predictions: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
-    """Format many predictions as lines."""
+    """Format an array of predictions as lines."""
     if not labels:
         return as_line(None) * len(predictions)
-    lines = np.array([*map(as_line, labels), as_line(None)])  # padded with zeros to one length
+    lines = np.array([*map(as_line, labels), as_line(None)])  # NumPy pads them with zeros
     which = (predictions == labels[-1]).astype(np.intp) * (len(labels) - 1)
     for index, label in enumerate(labels[1:-1], start=1):
         which[predictions == label] = index
@@ -266,7 +266,7 @@ def in_lines(predictions: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
 
 
 def as_line(label: Any) -> bytes:
-    """Format a prediction as a line, which is empty if no label is known yet."""
+    """Format a prediction as a line; None, if no label is known yet, is an empty line."""
     if label is None:
         return b"\n"
     text = label if isinstance(label, str) else json.dumps(label)
@@ -274,7 +274,7 @@ def as_line(label: Any) -> bytes:
 
 
 def read_ahead(chunks: Iterator[Any], read: Callable[[Any], list[Batch]]) -> Iterator[Batch | None]:
-    """Yield chunks as batches, parsed ahead by other threads; None while none arrives."""
+    """Yield the batches of chunks, parsed by other threads; None while no chunk arrives."""
     readers = ThreadPoolExecutor(READERS)
     try:
         futures = (readers.submit(read, chunk) for chunk in chunks)

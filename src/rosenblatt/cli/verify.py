@@ -143,7 +143,7 @@ def _check_regression(
 def _read_as_planned(
     console: Console, reading: Reading, plan: Plan | None, source: Source
 ) -> Reading:
-    """Replace the options for columns by those that the proof records, if it does."""
+    """Replace the options for columns by those that the proof records, if there are any."""
     if plan is None:
         return reading
     names, target = read_column_names(source, reading.layout), reading.columns.target
@@ -158,7 +158,7 @@ def _read_as_planned(
 
 
 class Filled(NamedTuple):
-    """A column whose missing numbers are replaced by their mean."""
+    """A column whose missing numbers are replaced by the mean of the others."""
 
     name: str
     cells: int
@@ -172,14 +172,14 @@ class About:
     name: str
     plan: Plan
     names: tuple[str, ...]  # of all columns
-    rows: int  # that the claim is about
+    rows: int  # rows that the claim is about
     all_rows: int
     without: tuple[int, ...] = ()  # the first rows that are left out, counted from 1
     filled: tuple[Filled, ...] = ()
 
     @classmethod
     def of(cls, data: Data) -> About:
-        """Describe data in one pass over its rows."""
+        """Describe the rows and columns of data, in one pass over the rows."""
         plan = data.plan
         numbers = [c for c in plan.encoding.columns if isinstance(c, Number)]
         numbers = numbers if plan.encoding.missing == "mean" else []
@@ -205,7 +205,7 @@ class About:
 
     @property
     def sentence(self) -> str:
-        """Rows and columns in one phrase."""
+        """A phrase that describes the rows and columns."""
         columns = self.plan.encoding.columns
         many = len(columns) > SENTENCE_COLUMNS
         types = [
@@ -222,13 +222,13 @@ class About:
 
     @property
     def which_rows(self) -> str:
-        """The rows in a phrase."""
+        """A phrase with the number of rows, such as "9 of 10 rows"."""
         if self.rows == self.all_rows:
             return f"all {plural(self.rows, 'row')}" if self.rows > 1 else "its one row"
         return f"{self.rows:,} of {plural(self.all_rows, 'row')}"
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Yield the lines to print, each with the name of its step."""
+        """Yield the name and the text of each line to print."""
         target = self.plan.target
         first = "columns"
         for kind, names in _group_by_type(self.plan.encoding.columns).items():

@@ -24,7 +24,7 @@ from rosenblatt.files import keep_apart, keep_others, write_text
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
-PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # by which it is known as ours
+PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # identifies a page of this program
 
 
 @command(
@@ -90,7 +90,7 @@ def _temporary_file() -> str:
 
 
 def _open(path: str) -> bool:
-    """Open a file in the browser; return False where there is none."""
+    """Open a file in the browser; return False if there is no browser."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:

@@ -1,4 +1,4 @@
-"""Streams: the online perceptron, its memory, its rule and the rows it takes."""
+"""The online perceptron: its update rule, its memory and its input."""
 
 from rosenblatt.online.perceptron import OnlinePerceptron
 

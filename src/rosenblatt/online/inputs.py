@@ -1,4 +1,4 @@
-"""Check what a stream is given: single rows, blocks of rows, and labels."""
+"""Checks of the input of an online perceptron: single rows, blocks of rows, and labels."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Block:
 
     @classmethod
     def of(cls, X: Any, memory: StreamMemory) -> Block:
-        """Convert a block; its values are checked later, by the kernel."""
+        """Convert an array or a frame to a block; the kernel later checks for NaN and infinity."""
         if isinstance(X, Named):
             X, names = X.X, X.names
         else:
@@ -138,7 +138,7 @@ class Block:
         return cls(table, range(table.shape[1]) if names is None else names)
 
     def check(self) -> None:
-        """Raise a ValueError that names the first NaN, infinite or too large row."""
+        """Raise ValueError that names the first row with NaN, infinity or too large numbers."""
         table = self.table
         if sum_of_squares(numbers_in(table)) < LONGEST_SQUARED:
             return
@@ -155,16 +155,16 @@ class Block:
     def rows(
         self, x0: float, step: NDArray[np.float64], begin: int = 0
     ) -> rowformats.Dense | rowformats.Sparse:
-        """Return as many rows as there are steps, in the format of the kernels."""
+        """Return rows from `begin` on, one per entry of `step`, in the format of the kernels."""
         return kernel_rows(self.table, x0, step, slice(begin, begin + len(step)))
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels seen so far: none, one, or both, the smaller in sort order first.
+    """The labels known so far, in sort order.
 
-    While there is only one, its sign is unknown, and it counts as +1. More than two labels are
-    all known from the start.
+    Two labels become known as they are seen. While there is only one, its sign is unknown, and it
+    counts as +1. More than two labels are all known from the start.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class Labels:
 
     @classmethod
     def of(cls, given: Any) -> Labels:
-        """Check labels that a user gives: None, or two or more."""
+        """Check the labels that a user gives: two or more, or None to find them in the stream."""
         if given is None:
             return cls()
         try:
@@ -205,7 +205,7 @@ class Labels:
         return 1 if label == self.met[-1] else -1
 
     def learn(self, label: Any) -> Labels:
-        """Return the labels with this one added; raise ValueError for a third label."""
+        """Return the labels with `label` added; raise ValueError for an unknown third label."""
         label = _plain_label(label)
         if label in self.met:
             return self
@@ -219,11 +219,11 @@ class Labels:
         except TypeError:
             raise ValueError(
                 f"the labels {quote(self.met[0])} and {quote(label)} have different types and "
-                "no order; make them both text or both numbers."
+                "cannot be sorted; make them both text or both numbers."
             ) from None
 
     def from_predictions(self, predictions: NDArray[Any]) -> NDArray[Any]:
-        """Return the labels of signs or indices; None where no label is known."""
+        """Convert predicted signs or label indices to labels; None if no label is known."""
         if not self.met:
             return np.full(len(predictions), None)
         if len(self.met) > 2:
@@ -276,7 +276,7 @@ class BlockLabels:
         return cls(values, missing)
 
     def plan(self, labels: Labels) -> list[tuple[int, int, Labels]]:
-        """Split the block where a label is new: (begin, end, labels known from then on).
+        """Split the block at new labels; return begin, end and known labels of each part.
 
         A third label raises ValueError before any row is learned.
         """
@@ -291,7 +291,7 @@ class BlockLabels:
         return [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
 
     def refused(self, labels: Labels) -> dict[int, str]:
-        """Map rows whose labels cannot be learned, after those before them, to the reason."""
+        """Return the rows whose labels cannot be learned in this order, each with the reason."""
         skipped = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
         result: dict[int, str] = {}
         while (row := BlockLabels(self.values, skipped)._first_unknown(labels)) is not None:
@@ -305,7 +305,7 @@ class BlockLabels:
         return result
 
     def steps(self, labels: Labels, eta: float, begin: int, end: int) -> NDArray[np.float64]:
-        """Return eta·y for some rows, all labels being known; 0 where the label is missing."""
+        """Return eta·y of the rows from `begin` to `end`; 0 where a label is missing."""
         if not labels.met:
             return np.zeros(end - begin)
         values = self.values[begin:end]
@@ -317,14 +317,14 @@ class BlockLabels:
         return steps
 
     def places(self, labels: Labels, begin: int, end: int) -> NDArray[np.int32]:
-        """Return the index of the label of some rows, of more than two; NONE where missing."""
+        """Return the label index of the rows from `begin` to `end`; NONE where it is missing."""
         places = np.full(end - begin, rowformats.NONE, dtype=np.int32)
         for place, label in enumerate(labels.met):
             places[np.asarray(self.values[begin:end] == label, dtype=bool)] = place
         return places
 
     def _first_unknown(self, labels: Labels) -> int | None:
-        """Return the first row whose label is not among these."""
+        """Return the first row whose label is not known, or None if there is none."""
         values, met = self.values, labels.met
         if values.dtype == bool and met == (False, True):
             return None

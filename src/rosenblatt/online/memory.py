@@ -1,8 +1,8 @@
-"""The memory of an online perceptron: its vectors by feature name, or as columns of arrays.
+"""The memory of an online perceptron: vectors as dicts by feature name, or as arrays.
 
-Single examples are fastest with a dict for each vector; blocks need arrays. The memory changes
-its form when the calls do. Products are added in the order of the row's entries, or in a way
-whose sign is proved to be that of this sum, so both forms give the same bits.
+Single examples are fastest with a dict for each vector; blocks need arrays. The memory is converted
+when calls with examples and with blocks alternate. Products are added in the order of the row's
+entries, or in a way whose sign is proved to be that of this sum, so both forms give the same bits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Vector = dict[Hashable, float]
 Names = range | tuple[Hashable, ...]
 Rows = rowformats.Dense | rowformats.Sparse | rowformats.Joint
 
-# The name of the constant feature x0; no data can have it.
+# The name of the constant feature x0, which no feature of the data can have.
 X0: tuple[()] = ()
 NOTHING: Vector = {}
 NO_LABEL, NO_SCORES = (rowformats.NONE,), np.empty(0)
@@ -44,18 +44,18 @@ PREDICTORS = {"last": rule.LAST, "average": rule.AVERAGE, "pocket": rule.BEST}
 
 
 class NotNumbersError(ValueError):
-    """A row holds NaN, infinity, or values that are not Python numbers."""
+    """Error about a row with NaN, infinity, or values that are not Python numbers."""
 
 
 class DictRow:
-    """One example as a dict, with the primitives of a row format."""
+    """One example as a dict, with the methods that the update rule needs."""
 
     __slots__ = ("copy", "length", "s", "step", "x", "x0")
 
     x: Mapping[Hashable, Any]
     copy: (
         Mapping[Hashable, Any] | None
-    )  # of x when it was scored: shows whether x was changed since
+    )  # a copy of x from when it was scored, which shows whether x was changed since
     length: float  # ‖x‖ without x0
     s: float  # the score by w, or a number of the same sign
     step: tuple[float]
@@ -97,7 +97,7 @@ class DictRow:
 
 
 class TupleWeights:
-    """w as a tuple, for dicts with the same features in the same order.
+    """The weights w as a tuple, to score dicts with the same features in the same order.
 
     w·x is (‖w‖² + ‖x‖² - ‖w - x‖²) / 2, and Python computes distances of tuples without a loop.
     """
@@ -117,7 +117,7 @@ class TupleWeights:
 
 
 class StreamMemory:
-    """The vectors, counts and last window of a stream, as dicts or as arrays."""
+    """The state of an online perceptron: vectors as dicts or arrays, counts and last window."""
 
     def __init__(
         self, window: int, average: bool = False, pocket: bool = False, labels: int = 2
@@ -130,7 +130,7 @@ class StreamMemory:
             vectors = tuple(f"{name} {k}" for name in vectors for k in range(labels))
         self.vectors = vectors
         self.V: list[Vector] = [{X0: 0.0} for _ in self.vectors]
-        self.array: NDArray[np.float64] | None = None  # one vector per row, when not dicts
+        self.array: NDArray[np.float64] | None = None  # one vector per row; None: dicts
         self.names: list[Hashable] = []
         self.layout: Names | None = None
         self.window = bytearray(window)
@@ -141,19 +141,19 @@ class StreamMemory:
         self.tuple_weights = TupleWeights({X0: 0.0}, 0.0)
 
     def by_name(self) -> list[Vector]:
-        """Return the mutable vectors as dicts, keyed by feature name."""
+        """Return the vectors as mutable dicts, keyed by feature name."""
         if self.array is not None:
             self.V = [dict(zip(self.names, v, strict=True)) for v in self.array.tolist()]
             self.array, self.layout = None, None
         return self.V
 
     def grouped(self) -> list[Any]:
-        """Return the vectors as kernels take them: for K labels, a list of dicts each."""
+        """Return the vectors as the update rule needs them; for K > 2 labels, lists of K dicts."""
         V, K = self.by_name(), self.labels
         return V if K == 2 else [V[i : i + K] for i in range(0, len(V), K)]
 
     def predicting_weights(self, predict_with: str, place: int = 0) -> Vector:
-        """Return the weights that predict; with more than two labels, those of one label."""
+        """Return the weights used to predict; with more than two labels, those of label `place`."""
         V, seen = self.grouped(), self.counts[SEEN]
         if self.labels > 2:
             V = [vectors[place] for vectors in V]
@@ -163,7 +163,7 @@ class StreamMemory:
         return best
 
     def score_sign(self, row: DictRow, values: tuple[Any, ...]) -> float:
-        """Return the score of a dict with these values by w, or a number of the same sign."""
+        """Return the score that w gives a row with these values, or a number of the same sign."""
         w, known = self.V[0], self.tuple_weights
         if len(w) == len(values) + 1:
             if known.w is not w:
@@ -177,14 +177,14 @@ class StreamMemory:
         return row.score(w)
 
     def predicting_score(self, row: DictRow, predict_with: str) -> float:
-        """Return the score of a dict by the weights that predict."""
+        """Return the score of a row by the weights used to predict."""
         s: float = rule.predicting_score(  # type: ignore[no-untyped-call]
             row, 0, PREDICTORS[predict_with], self.V, self.counts, row.s
         )
         return s
 
     def best_label(self, row: DictRow, zero: int, predict_with: str) -> int:
-        """Return the index of the label, of more than two, that is predicted for a dict."""
+        """Return the index of the label predicted for a row, if there are more than two labels."""
         D = rowformats.Joint(row, NO_LABEL, self.labels, NO_SCORES)  # type: ignore[arg-type]
         found: tuple[int, float] = rule.best_label(  # type: ignore[no-untyped-call]
             D, 0, zero, PREDICTORS[predict_with], self.grouped(), self.counts, rowformats.NONE
@@ -192,9 +192,9 @@ class StreamMemory:
         return found[0]
 
     def learn_row(self, row: DictRow, zero: int, place: int | None = None) -> None:
-        """Learn from one dict; `place` is the index of its label among more than two.
+        """Learn from one row; `place` is the index of its label if there are more than two.
 
-        A row that is refused changes nothing.
+        An invalid row raises NotNumbersError and changes nothing.
         """
         if not row.length < self.surely_shorter:
             constant = row.x0 * row.x0
@@ -222,7 +222,7 @@ class StreamMemory:
         )
 
     def learn_block(self, rows: Rows, layout: Names, zero: int, predict_with: str) -> NDArray[Any]:
-        """Predict each row of a block, then learn it unless its step is 0; return the predictions.
+        """Predict each row of a block, then learn it if it has a label; return the predictions.
 
         The memory changes once, after all rows; an invalid row raises and changes nothing.
         """
@@ -246,7 +246,7 @@ class StreamMemory:
         return predictions
 
     def _in_columns(self, layout: Names, rows: Rows) -> rule.Memory:
-        """Copy everything to arrays: x0 first, then the columns of a block, then other features."""
+        """Copy the memory to arrays; their columns are x0, those of a block, and other features."""
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
             for vector in self.by_name():
@@ -268,7 +268,7 @@ class StreamMemory:
         )
 
     def _by_vector(self, vectors: NDArray[np.float64], rows: Rows) -> NDArray[np.float64]:
-        """Convert the vectors of the kernels back to one vector per row."""
+        """Convert the vectors of the kernels to an array with one vector per row."""
         if not isinstance(rows, rowformats.Joint):
             return vectors
         if isinstance(rows.rows, rowformats.Sparse):
@@ -276,7 +276,7 @@ class StreamMemory:
         return vectors.reshape(-1, len(self.names))
 
     def flip_signs(self) -> None:
-        """Change the sign of every weight, as when +1 and -1 are exchanged."""
+        """Change the sign of every weight, because the labels of +1 and -1 are exchanged."""
         for vector in self.by_name():
             for name, value in vector.items():
                 vector[name] = 0.0 - value  # never -0.0
@@ -299,7 +299,7 @@ class StreamMemory:
         return any(isinstance(name, str) for name in itertools.islice(known, 2))
 
     def state(self) -> dict[str, Any]:
-        """Return everything as plain values; they do not depend on how calls cut the stream."""
+        """Return the state as plain values, which do not depend on the sizes of blocks."""
         nonzero = {name for vector in self.by_name() for name, v in vector.items() if v != 0}
         names = sorted(nonzero - {X0}, key=lambda name: (type(name).__name__, name))
         vectors = {
@@ -315,7 +315,7 @@ class StreamMemory:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state; raise ValueError if it is inconsistent."""
+        """Set the state to one that `state` returned; raise ValueError if it is inconsistent."""
         names, counts, squared = state["features"], state["count"], state["squared_radius"]
         plain = all(isinstance(name, str) or type(name) is int for name in names)
         _require(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rosenblatt.model import Model
     from rosenblatt.online.raw import RawColumns
 
-# The parameters in a state, which has the labels beside them.
+# The parameters that a state records; it records the labels separately.
 PARAMETERS = (
     *("eta0", "fit_intercept", "intercept_scaling", "zero"),
     *("window", "average", "pocket", "predict_with"),
@@ -111,7 +111,7 @@ class OnlinePerceptron:
         self._memory = StreamMemory(self.window, self.average, self.pocket, max(2, len(known.met)))
         self._set_labels(known)
         self._row = DictRow(self._x0)  # the current example
-        self._raw: RawColumns | None = None  # of a loaded model whose rows have to be encoded
+        self._raw: RawColumns | None = None  # if rows have to be encoded
 
     def __repr__(self) -> str:
         return (
@@ -145,14 +145,14 @@ class OnlinePerceptron:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """Labels seen so far; once both are known, that of -1 first."""
+        """Labels known so far, in sort order; of two labels, the first is that of -1."""
         return self._labels.met
 
     @property
     def weights(self) -> dict[Any, Any]:
-        """Nonzero weights that predict, by feature.
+        """Nonzero weights used to predict, by feature.
 
-        With more than two labels, one such dict per label.
+        With more than two labels, a dict with such a dict for each label.
         """
         found = {}
         for place, label in enumerate(self.labels if self._many else (None,)):
@@ -162,7 +162,7 @@ class OnlinePerceptron:
 
     @property
     def intercept(self) -> Any:
-        """Intercept of the weights that predict; with more than two labels, a dict."""
+        """Intercept used to predict; with more than two labels, a dict with one per label."""
         places = range(len(self.labels) if self._many else 1)
         each = [
             self._memory.predicting_weights(self.predict_with, k)[X0] * self._x0 for k in places
@@ -170,14 +170,14 @@ class OnlinePerceptron:
         return dict(zip(self.labels, each, strict=True)) if self._many else each[0]
 
     def bound(self, margin: float) -> float:
-        """Return the Novikoff bound on mistakes for examples no longer than R so far.
+        """Return the Novikoff bound on mistakes for examples no longer than the longest so far.
 
         Parameters
         ----------
         margin : float
-            gamma: the distance that separates every example from the hyperplane, x0 included.
-            With more than two labels, that of the rows against competing labels, which are
-            longer by the square root of 2.
+            gamma: the minimum distance of an example from a separating hyperplane, x0 included.
+            With more than two labels, the margin of the pairs of an example and a competing
+            label, whose vectors are longer by a factor of √2.
 
         Examples
         --------
@@ -288,7 +288,7 @@ class OnlinePerceptron:
         parts = []
         for labels, signs in self._learn_block(X, y, every=False):
             part = labels.from_predictions(signs)
-            if labels != known:  # the row with the new label was predicted without it
+            if labels != known:  # the first row was predicted before its label was known
                 part = part.astype(object)
                 part[0] = known.met[0] if known.met else None
             known = labels
@@ -307,11 +307,11 @@ class OnlinePerceptron:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> OnlinePerceptron:
-        """Read a model file, without running code.
+        """Read a model file; no code in it is executed.
 
-        A model that `save` wrote is the same to the last bit. A model of `rosenblatt stream` takes
-        the rows of its file, with categories and text as they are, and ignores other columns; so
-        does a model of `rosenblatt learn`, which goes on from its weights.
+        A model that `save` wrote is restored to the last bit. A model that `rosenblatt stream`
+        wrote accepts rows like those of its data, with categories and text, and ignores other
+        columns. So does a model that `rosenblatt learn` wrote, whose weights are the first w.
 
         Parameters
         ----------
@@ -350,12 +350,12 @@ class OnlinePerceptron:
         return model
 
     def to_model(self, raw: RawColumns | None = None) -> Model:
-        """Return the weights that predict as a `Model`, with the state to continue from.
+        """Return a `Model` of the weights used to predict, with the state to continue from.
 
         Parameters
         ----------
         raw : RawColumns, optional
-            The columns of the rows that the features were made of.
+            The columns of the rows that were encoded as features.
         """
         from rosenblatt.model import Model
         from rosenblatt.online.raw import RawColumns
@@ -394,7 +394,7 @@ class OnlinePerceptron:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return everything as plain values; they do not depend on how calls cut the stream."""
+        """Return the state as plain values, which do not depend on the sizes of blocks."""
         return {
             "parameters": {name: getattr(self, name) for name in PARAMETERS},
             "labels": list(self._labels.met),
@@ -403,7 +403,7 @@ class OnlinePerceptron:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], source: str = "the state") -> OnlinePerceptron:
-        """Return the model of a state; raise ValueError if the state is inconsistent."""
+        """Create a perceptron from a state; raise ValueError if the state is inconsistent."""
         try:
             if (
                 len(state["window"]) != 2 * state["parameters"]["window"]
@@ -427,7 +427,7 @@ class OnlinePerceptron:
         return model
 
     def _score(self, x: Any) -> DictRow:
-        """Return x as a dict of Python numbers with its score by w."""
+        """Return x as a row of Python numbers, together with its score by w."""
         memory, row = self._memory, self._row
         row.copy = None
         if memory.array is not None:
@@ -452,7 +452,7 @@ class OnlinePerceptron:
         return row
 
     def _set_labels(self, labels: Labels) -> None:
-        """Set the known labels; a single one counts as +1, and sign(0) as a mistake."""
+        """Set the known labels; while there is only one, it is +1 and sign(0) is a mistake."""
         self._labels = labels
         self._no: Any = labels.met[0] if labels.met else None
         self._yes: Any = labels.met[-1] if labels.met else None
@@ -462,7 +462,7 @@ class OnlinePerceptron:
         self._zero = ZEROS[self.zero] if labels.both else 0
 
     def _add_label(self, labels: Labels) -> None:
-        """Set labels with a new one, the second of which determines the sign of the first."""
+        """Set the labels after a new one; the second label determines the sign of the first."""
         if labels.both and self._labels.met:
             first = labels.sign(self._labels.met[0])
             if first == ZEROS[self.zero]:
@@ -472,7 +472,7 @@ class OnlinePerceptron:
         self._set_labels(labels)
 
     def _learn_raw(self, X: Any, y: Any, every: bool) -> list[Any] | None:
-        """Predict and learn raw rows one by one; return None for a block of features."""
+        """Predict and learn raw rows one by one; return None if X holds features instead."""
         if self._raw is None or column_names(X) is None:
             return None
         rows = _rows_of(X)
@@ -491,7 +491,7 @@ class OnlinePerceptron:
         return predictions
 
     def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[Any]]]:
-        """Predict and learn a block in parts; return the labels and predictions of each part."""
+        """Predict and learn a block in parts; return known labels and predictions of each part."""
         block = Block.of(X, self._memory)
         with with_index_labels(X):
             given = BlockLabels.of(y, block.n, every)

@@ -1,4 +1,4 @@
-"""Raw rows, with numbers, categories and text, and the features of a stream they become."""
+"""Encoding of raw rows (numbers, categories and text) as features of a stream."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rosenblatt.text import quote_column
 
 @dataclass(frozen=True, eq=False)
 class RawColumns:
-    """The columns of raw rows; a column that is not among them is ignored.
+    """The columns of raw rows; all other columns are ignored.
 
-    Numbers become the feature of their name, categories "column=value", words "column=word", and
-    entries their index.
+    A number becomes a feature with the name of its column, a category "column=value", a word
+    "column=word", and an entry a feature named by its index.
     """
 
     encoding: Encoding
@@ -36,17 +36,17 @@ class RawColumns:
 
     @cached_property
     def numbers(self) -> Encoding:
-        """The columns of numbers."""
+        """Encoding of the numeric columns."""
         columns = tuple(c for c in self.encoding.columns if isinstance(c, Number))
         return Encoding(columns, self.encoding.missing)
 
     @property
     def has_entries(self) -> bool:
-        """Whether the features are indices, which rows have as they are."""
+        """Whether features are named by index, as in LIBSVM files, and need no encoding."""
         return any(isinstance(column, Entries) for column in self.encoding.columns)
 
     def encode(self, x: Mapping[Any, Any], known: Collection[Hashable]) -> dict[Hashable, float]:
-        """Return the features of a row; a missing category is one only if it is known."""
+        """Return the features of a row; a missing category is a feature only if `known` has it."""
         numbers, row = self._read_numbers(x), dict[Hashable, float]()
         for name in dict.fromkeys((*x, *self.columns)):
             column = self.columns.get(name)
@@ -78,7 +78,7 @@ class RawColumns:
         return dict(zip(names, found.X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:
-        """Return the encoding with the values that are features, and its features in order."""
+        """Return an encoding with the categories and words among `names`, and its features."""
         values: dict[str, list[str]] = {column.name: [] for column in self.encoding.columns}
         indices, others = [], []
         for name in names:
@@ -103,7 +103,7 @@ class RawColumns:
 
 
 def features_of(encoding: Encoding) -> list[Hashable]:
-    """Return the features of a stream that the weights of a model belong to."""
+    """Return the features of a stream in the order of the weights of a model."""
     features: list[Hashable] = []
     for column in encoding.columns:
         if isinstance(column, Number):

@@ -1,7 +1,7 @@
 """The online rule: predict each row as it comes, then update the weights on a mistake.
 
-The rule is written once. Blocks of rows are compiled; a single dict calls `learn` and its helpers
-as plain Python, with the vectors of `memory`.
+The rule is written once. Compiled code applies it to blocks of rows; for a single dict, `learn` and
+its helpers run as plain Python, with the vectors of `memory`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rosenblatt.scoring import LONGEST_SQUARED, measure, squared_length
 
 # Indices of Memory.counts; AT is the position in the window.
 SEEN, MISTAKES, RECENT, RUN, LONGEST, CANDIDATE, POCKET, HELD, AT = range(9)
-# Flags for what is kept beside w, and the weights that predict.
+# Flags of the vectors that are kept besides w; choices of the weights used to predict.
 AVERAGED, POCKETED = 1, 2
 LAST, AVERAGE, BEST = range(3)
 # A row shorter than the longest by this factor is shorter in every order of summation.
@@ -57,8 +57,8 @@ class Memory(NamedTuple):
 def online(D, zero, predictor, m, predictions):
     """Predict each row, then learn it if it has a label (a nonzero step).
 
-    Returns the number of rows done: it stops before a row that is too long, NaN or infinite.
-    ‖w‖² is at most `size`: because w·x was wrong, an update adds no more than ‖a·x‖².
+    Returns the number of rows done: it stops before a row that is too long or has NaN or infinity.
+    `size` is an upper bound on ‖w‖²: an update after a mistake adds at most ‖a·x‖² to it.
     """
     V, counts, window, radius = m.vectors, m.counts, m.window, m.squared_radius
     w = V[0]
@@ -81,7 +81,7 @@ def online(D, zero, predictor, m, predictions):
 
 
 def online_joint(D, zero, predictor, m, predictions):
-    """Predict each row of K labels, then learn it unless its label is NONE."""
+    """Predict which of K labels each row has, then learn the row unless its label is NONE."""
     V, counts, radius = m.vectors, m.counts, m.squared_radius
     for n in range(len(D.label)):
         q = squared_norm(D.rows, n)
@@ -96,7 +96,7 @@ def online_joint(D, zero, predictor, m, predictions):
 
 
 def learn(D, n, zero, mistake, V, kept, counts, window):
-    """Count row n, and update w if it was a mistake; return whether it was."""
+    """Count row n, and update w if `mistake` is a row; return whether w was updated."""
     wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
@@ -119,7 +119,7 @@ def learn(D, n, zero, mistake, V, kept, counts, window):
 
 
 def predicting_score(D, n, predictor, V, counts, s):
-    """Return the score of row n by the predicting weights, given its score s by w."""
+    """Return the score of row n by the weights used to predict, given its score s by w."""
     if predictor == AVERAGE and counts[SEEN] > 0:
         return s - score_in_order(D, n, V[-1]) / counts[SEEN]
     if predictor == BEST and counts[HELD]:
@@ -128,7 +128,7 @@ def predicting_score(D, n, predictor, V, counts, s):
 
 
 def judge_pocket(D, n, zero, V, counts, wrong):
-    """Count the mistakes of pocket and candidate, and keep the w with the longest run."""
+    """Count mistakes of pocket and candidate; keep a w whose run of correct rows is longest."""
     counts[POCKET] += misclassifies(D, n, zero, V[1:], counts)
     counts[CANDIDATE] += misclassifies(D, n, zero, V[2:], counts)
     if not wrong:
@@ -141,7 +141,7 @@ def judge_pocket(D, n, zero, V, counts, wrong):
 
 
 def end_window(V, counts):
-    """Keep the better of pocket and candidate; the runner is the next candidate."""
+    """Keep the better of pocket and candidate; the w with the longest run is next candidate."""
     w, pocket, candidate, runner = V[0], V[1], V[2], V[3]
     if counts[RUN] > counts[LONGEST]:
         copy_weights(w, runner)
@@ -180,13 +180,13 @@ def predict(D, zero, predictor, m, predictions):
 
 
 def predict_joint(D, zero, predictor, m, predictions):
-    """Predict the label of every row, of K labels, with the chosen weights."""
+    """Predict which of K labels every row has, with the chosen weights."""
     for n in range(len(predictions)):
         predictions[n] = best_label(D, n, zero, predictor, m.vectors, m.counts, NONE)[0]
 
 
 def best_label(D, n, zero, predictor, V, counts, but):
-    """Return the label with the highest score of row n, and that score, leaving one label out.
+    """Return the label with the highest score of row n, except the label `but`, and the score.
 
     Of equal scores the first label wins, or with zero > 0 the last.
     """
@@ -204,7 +204,7 @@ def best_label(D, n, zero, predictor, V, counts, but):
 
 
 def joint_mistake(D, n, zero, V, counts):
-    """Return row n against the label that the first of the weights prefer to its own, or NONE."""
+    """Return the pair of row n and a competing label that V[0] misclassifies, or NONE."""
     y = D.label[n]
     r, best = best_label(D, n, zero, LAST, V, counts, y)
     right = score_in_order(D.rows, n, block(D, V[0], y))
@@ -214,24 +214,24 @@ def joint_mistake(D, n, zero, V, counts):
 
 
 def misclassifies(D, n, zero, V, counts):
-    """Return whether the first of the weights misclassify row n."""
+    """Return whether the weights V[0] misclassify row n."""
     if isinstance(D, Joint):
         return misclassifies_joint(D, n, zero, V, counts)
     return misclassifies_of_two(D, n, zero, V, counts)
 
 
 def misclassifies_of_two(D, n, zero, V, counts):
-    """Return whether the first of the weights misclassify row n of two labels."""
+    """Return whether the weights V[0] misclassify row n, if there are two labels."""
     return sign(score_in_order(D, n, V[0]), zero) * D.step[n] <= 0
 
 
 def misclassifies_joint(D, n, zero, V, counts):
-    """Return whether the first of the weights misclassify row n of K labels."""
+    """Return whether the weights V[0] misclassify row n, if there are K > 2 labels."""
     return joint_mistake(D, n, zero, V, counts) >= 0
 
 
 def score_in_order(D, n, w):
-    """Return w·x of row n, summed in the order of its entries, with the same bits as for a dict."""
+    """Return w·x of row n, summed in the order of its entries, as for a dict."""
     if isinstance(D, Sparse):
         return score_sparse(D, n, w)
     return score_dense(D, n, w) if isinstance(D, Dense) else D.score(w)  # a dict
@@ -255,7 +255,7 @@ def squared_norm_sparse(D, n):
 
 
 def squared_norm(D, n):
-    """Return ‖x‖² of row n in either format."""
+    """Return ‖x‖² of row n, x0 included, for dense and sparse rows."""
     return squared_norm_sparse(D, n) if isinstance(D, Sparse) else squared_norm_dense(D, n)
 
 
