@@ -412,7 +412,7 @@ def test_a_model_file_with_a_weight_missing_is_refused(tmp_path):
     path = tmp_path / "model.json"
     rb.save(rb.Perceptron().fit([[0.0], [5.0], [-5.0]], ["a", "b", "c"], coef_init=None), path)
     text = path.read_text()
-    path.write_text(text.replace('"labels": [\n   "a",', '"labels": [\n   "z",\n   "a",'))
+    path.write_text(text.replace('"labels": ["a",', '"labels": ["z", "a",'))
     with pytest.raises(ValueError, match="do not have one weight for each label"):
         rb.load(path)
 

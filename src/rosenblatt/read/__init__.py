@@ -1,4 +1,4 @@
-"""From a file to examples: one file a format, what a column is, and how it becomes numbers."""
+"""Reading of files as examples: formats, kinds of columns, and their encoding as numbers."""
 
 from rosenblatt.read.source import Layout, Source
 

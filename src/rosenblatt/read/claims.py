@@ -1,4 +1,4 @@
-"""Comparison of the plan that a proof claims with that of the data."""
+"""Comparison of the columns that a proof records with those of the data."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rosenblatt.read.plan import ColumnOptions, Plan, options_from_plan
 from rosenblatt.read.source import Source
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
-CLOSE = 1e-9  # relative tolerance of a mean: other machines add in another order
+CLOSE = 1e-9  # relative tolerance of a mean, which depends on the order of summation
 
 
 class PlanMismatchError(DataError):
-    """The data differ from what a plan claims."""
+    """Error about data whose columns differ from those that a proof records."""
 
 
 def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> ColumnOptions:
-    """Return options to read a file with, to compare its plan with a claimed one."""
+    """Return options for reading a file whose plan is compared with that of a proof."""
     needed = [claimed.target.column, *(column.name for column in claimed.encoding.columns)]
     check_columns_present(names, needed, source.name)
     every_word = ColumnOptions(
@@ -31,9 +31,9 @@ def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> Co
 
 
 def check_plan(claimed: Plan, found: Plan) -> Plan:
-    """Return the found plan in the order of the claimed one, or raise PlanMismatchError.
+    """Return the found plan in the claimed order; raise PlanMismatchError if the plans differ.
 
-    The columns were read with the options of `options_to_verify`, which keep all words.
+    The columns must have been read with the options of `options_to_verify`, which keep all words.
     """
     by_name = {column.name: column for column in found.encoding.columns}
     columns, notes = [], list(found.notes)
@@ -91,7 +91,7 @@ def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwis
 
 
 def _check_target(claimed: TargetColumn, found: TargetColumn) -> TargetColumn:
-    """Return the found labels in the claimed order."""
+    """Return the found target with its labels in the claimed order."""
     if claimed.others:
         return found  # one label against the rest: read with that label
     there = {spell_label(label): label for label in found.names}

@@ -1,4 +1,4 @@
-"""Parquet, Arrow and NumPy files, read in batches."""
+"""Readers of Parquet, Arrow and NumPy files in batches."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from rosenblatt.read.feed import Batch, Kinds, RowChunk, read_columns
 from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, number_columns
 from rosenblatt.tables import PROMISED, first_changed
 
-ROWS = 1 << 16  # rows per batch at most; fewer if they are wide
+ROWS = 1 << 16  # maximum number of rows per batch; fewer if rows are wide
 PAGE_BYTES = 1 << 16  # bytes per read
 
 
 def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[Any]:
-    """Yield an empty batch, then the rows from `begin` on with a few pages in memory."""
+    """Yield an empty batch, then the rows from `begin` on; few pages are in memory at a time."""
     with _parquet(source) as parquet:
         metadata = parquet.metadata
         yield _validate(_empty_batch(parquet.schema_arrow))
@@ -56,7 +56,7 @@ def _parquet(source: Source) -> Iterator[Any]:
 
 
 def _row_bytes(parquet: Any) -> float:
-    """Estimate the bytes of a row, from the file and from its types."""
+    """Estimate the size of a row in bytes, from the size of the file and from the types."""
     metadata = parquet.metadata
     groups = range(metadata.num_row_groups)
     stored = sum(metadata.row_group(i).total_byte_size for i in groups)
@@ -94,7 +94,7 @@ def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def _map_file(source: Source) -> Any:
-    """Map the file into memory, so that batches are read as they are used."""
+    """Map a file into memory, so that batches are read when they are used."""
     if source.compression is None:
         with suppress(*UNREADABLE):  # address space is limited, or the file is empty
             return pa.memory_map(source.path)
@@ -102,7 +102,7 @@ def _map_file(source: Source) -> Any:
 
 
 def _validate(batch: Any) -> Any:
-    """Validate offsets and text: a damaged file must not crash the process."""
+    """Validate a batch, so that a damaged file cannot crash the process."""
     batch.validate(full=True)
     return normalize_types(batch)
 
@@ -113,18 +113,18 @@ def _empty_batch(schema: Any) -> Any:
 
 
 def damaged_file_error(name: str, kind: str, error: BaseException) -> DataError:
-    """Create the error for a file that cannot be read."""
+    """Create the error about a file that cannot be read."""
     if isinstance(error, MemoryError):  # a damaged file may request any amount
         why = error_line(error).rstrip(".")
         return DataError(f"{name}: not enough memory for its declared size ({why}).")
     if isinstance(error, pa.ArrowNotImplementedError):
         why = error_line(error).rstrip(".")
-        return DataError(f"{name}: this PyArrow cannot read it ({why}). A newer one may.")
+        return DataError(f"{name}: this PyArrow cannot read it ({why}). A newer version may.")
     return DataError(f"{name} is not a whole {kind} file: {error_line(error)}")
 
 
 class Header(NamedTuple):
-    """Shape, order, type and first byte of the array in a .npy file."""
+    """Shape, memory order, type and position of the array in a .npy file."""
 
     shape: tuple[int, int]
     fortran: bool
@@ -133,7 +133,7 @@ class Header(NamedTuple):
 
 
 def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches of a two-dimensional array, with numbered columns."""
+    """Yield record batches of the table in a .npy file, with numbered columns."""
     shape, fortran, dtype, begin = read_npy_header(source)
     n, d = shape
     step = max(1, batch_bytes() // max(1, d * dtype.itemsize))
@@ -144,7 +144,7 @@ def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
             columns = np.frombuffer(file.read_buffer(), dtype, n * d).reshape(d, n)
             yield from (_to_batch(columns[:, i : i + step].T, i) for i in range(0, n, step))
             return
-        # Not mapped, so that memory is released even if address space is limited.
+        # The file is not mapped, so that memory is released even if address space is limited.
         for i in range(0, n, step):
             data = file.read(min(step, n - i) * d * dtype.itemsize)
             yield _to_batch(np.frombuffer(data, dtype).reshape(-1, d), i)
@@ -170,7 +170,7 @@ def read_npy_header(source: Source) -> Header:
 
 
 def _to_batch(rows: NDArray[Any], start: int) -> Any:
-    """Convert rows to Arrow; raise BadCellError if float64 would round a long double."""
+    """Convert rows of an array to Arrow; raise BadCellError if float64 would round a number."""
     kind, names = rows.dtype.newbyteorder("="), number_columns(rows.shape[1])
     kind = np.dtype(np.float32) if kind == np.float16 else kind
     if kind.kind == "f" and kind.itemsize > 8:
@@ -194,7 +194,7 @@ SIZES = {"Parquet": _parquet_size, "NumPy": _npy_size}
 
 @dataclass(frozen=True)
 class ArrowFeed:
-    """Rows of a Parquet file."""
+    """Reader of the batches of a Parquet file as rows of a stream."""
 
     target: str
     features: tuple[str, ...]

@@ -27,19 +27,19 @@ MISSING = (
 
 
 class Column:
-    """Base of all kinds of columns; a column that is not numeric is read as text."""
+    """Base class of the kinds of columns; by default, a column is read as text."""
 
     kind: ClassVar[str]
     name: str  # in the file
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the features that the column becomes."""
+        """Names of the features that encode the column."""
         raise NotImplementedError
 
     @property
     def type(self) -> Any:
-        """Arrow type to read the column as, if the format has no types."""
+        """Arrow type to read the column as, if the file format has no types."""
         return pa.string()
 
     def encode(self, cells: Any) -> Any:
@@ -47,7 +47,7 @@ class Column:
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as a model file stores them."""
+        """Return the fields of the column as a model file stores them."""
         fields = vars(self).items()
         return {"kind": self.kind} | {n: list(v) if type(v) is tuple else v for n, v in fields}
 
@@ -71,7 +71,7 @@ class Number(Column):
 
     @property
     def promised(self) -> str:
-        """Description of a valid cell."""
+        """Description of a valid cell, for messages."""
         return "a number"
 
     @property
@@ -95,7 +95,7 @@ class Number(Column):
 
 @dataclass(frozen=True)
 class Flag(Number):
-    """A column of true and false, encoded as 1 and 0."""
+    """A column of true and false values, encoded as 1 and 0."""
 
     kind: ClassVar[str] = "flag"
 
@@ -142,7 +142,7 @@ class Written(Number):
 
 @dataclass(frozen=True)
 class Category(Column):
-    """A categorical column: 1 for the value of a cell, 0 for the others.
+    """A categorical column, encoded as 1 for the value of a cell and 0 for all other values.
 
     A missing value is the category "". A value without a weight is encoded as zeros.
     """
@@ -171,7 +171,7 @@ class Category(Column):
 
 @dataclass(frozen=True)
 class Words(Column):
-    """A text column: the number of times that each known word occurs."""
+    """A text column, encoded as the number of times that each known word occurs."""
 
     kind: ClassVar[str] = "words"
     name: str
@@ -192,7 +192,7 @@ class Words(Column):
 
 @dataclass(frozen=True)
 class Entries(Column):
-    """The index:value entries of LIBSVM lines; an index that is absent is zero.
+    """The index:value entries of LIBSVM lines; the value of an absent index is zero.
 
     A stream may know only some of the indices, which are then listed.
     """
@@ -205,7 +205,7 @@ class Entries(Column):
 
     @property
     def indices(self) -> Sequence[int]:
-        """Indices that are features, in order."""
+        """Indices that are features, in ascending order."""
         return self.listed or range(self.first, self.first + self.size)
 
     @property
@@ -223,14 +223,14 @@ class Entries(Column):
 
     @classmethod
     def of(cls, name: str, indices: Sequence[int]) -> Entries:
-        """Return the column of some indices, in order."""
+        """Create a column from its indices in ascending order."""
         first, size = (indices[0] if indices else 1), len(indices)
         if first in (0, 1) and (not indices or indices[-1] == first + size - 1):
             return cls(name, first, size)
         return cls(name, first, size, tuple(indices))
 
     def select(self, table: Any) -> Any:
-        """Return the columns of an array or CSR matrix that have these indices, or zeros."""
+        """Select the columns with these indices from an array or CSR matrix; zeros if absent."""
         beyond = max(self.indices, default=0) + 1 - table.shape[1]
         if beyond > 0 and isinstance(table, np.ndarray):
             table = np.pad(table, ((0, 0), (0, beyond)))
@@ -249,7 +249,7 @@ KINDS: dict[str, type[Number | Category | Words | Entries]] = {
 
 
 def as_numbers(cells: Any) -> Any:
-    """Convert cells to doubles; null where one is missing or is not a number."""
+    """Convert cells to doubles; null where a cell is missing or is not a number."""
     cells = flatten(cells)
     if is_text(cells.type):
         numeric = pc.match_substring_regex(cells, NUMBER)
@@ -259,7 +259,7 @@ def as_numbers(cells: Any) -> Any:
 
 
 def first_rounded(cells: Any, numbers: NDArray[np.float64]) -> int | None:
-    """Return the first integer cell that float64 does not represent, or None."""
+    """Return the row of the first integer that float64 cannot represent, or None."""
     if pa.types.is_floating(cells.type) or pa.types.is_boolean(cells.type):
         return None
     at = find_large(numbers)
@@ -273,26 +273,26 @@ def first_rounded(cells: Any, numbers: NDArray[np.float64]) -> int | None:
 
 
 def as_text(cells: Any) -> Any:
-    """Convert cells to text without surrounding blanks; "" where one is missing."""
+    """Convert cells to text without surrounding blanks; "" where a cell is missing."""
     cells = flatten(cells)
     return pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.string()), ""))
 
 
 def cell_as_text(cells: Any, row: int) -> str | None:
-    """Return a text cell; None for missing values and numeric columns."""
+    """Return a cell of a text column; None for missing values and numeric columns."""
     return as_text(cells.slice(row, 1))[0].as_py() or None if is_text(cells.type) else None
 
 
 def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
-    """Replace texts that are one of these words by null."""
+    """Replace each text that is one of `words` by null."""
     return pc.if_else(pc.is_in(texts, pa.array(words)), pa.scalar(None, pa.string()), texts)
 
 
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
-    """Split all cells into lowercase words; return them and each cell's first word."""
+    """Split all cells into lowercase words; return them and where each cell's words begin."""
     texts = as_text(cells)
     lower = pc.utf8_lower(texts)
-    if pc.any(pc.match_substring_regex(texts, "[İΣ]")).as_py():  # not one letter for one
+    if pc.any(pc.match_substring_regex(texts, "[İΣ]")).as_py():  # these change length
         lower = pa.array([text.lower() for text in texts.to_pylist()], pa.string())
     words = pc.split_pattern_regex(lower, r"[^\pL\pN_]+")
     return words.flatten(), words.offsets.to_numpy() - words.offsets[0].as_py()
@@ -301,7 +301,7 @@ def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
 def split_entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    """Parse entries; return index, value and row of each, and the number of rows.
+    """Parse index:value entries; return their indices, values and rows, and the number of rows.
 
     Raises BadCellError if a row has an index twice.
     """
@@ -408,17 +408,17 @@ def decode_text(cells: Any, name: str) -> Any:
 
 
 def is_bytes(kind: Any) -> bool:
-    """Check whether cells are bytes without a declared encoding."""
+    """Check whether a type is that of bytes, whose text encoding is not declared."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def is_moment(kind: Any) -> bool:
-    """Check whether cells are dates or times, which can be categories."""
+    """Check whether a type is that of dates or times, which can be categories."""
     return bool(pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind))
 
 
 def unusable_content(kind: Any) -> str:
-    """Describe the content of a column type that cannot be learned from, or ""."""
+    """Describe a column type that cannot be learned from; "" for all other types."""
     if pa.types.is_nested(kind):
         return "lists or objects"
     if pa.types.is_temporal(kind):
@@ -427,7 +427,7 @@ def unusable_content(kind: Any) -> str:
 
 
 def flatten(cells: Any) -> Any:
-    """Combine cells into one array without a dictionary."""
+    """Combine the chunks of a column into one array that is not dictionary-encoded."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.chunk(0) if cells.num_chunks == 1 else cells.combine_chunks()
         cells = pa.concat_arrays(cells.chunks) if isinstance(cells, pa.ChunkedArray) else cells
@@ -437,7 +437,7 @@ def flatten(cells: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Check whether cells are text, possibly dictionary-encoded."""
+    """Check whether a type is that of text, possibly dictionary-encoded."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -456,8 +456,8 @@ def _pattern(decimal: str, thousands: str) -> str:
     )
 
 
-# The beginning of any number. PyArrow compiles patterns anew in every call, and those below cost
-# as much as some thousand cells: this one tells whether they are needed.
+# The beginning of any number. PyArrow compiles patterns in every call, which for the patterns below
+# takes as long as thousands of cells: this quick pattern tells whether they are needed.
 MAYBE_NUMBER = r"^(?:[^0-9A-Za-z]|USD|EUR|GBP|CHF|JPY)*[0-9]"
 PATTERNS = {".": _pattern(r"\.", ","), ",": _pattern(",", r"\.")}
 
@@ -465,7 +465,7 @@ PATTERNS = {".": _pattern(r"\.", ","), ",": _pattern(",", r"\.")}
 class Parsed:
     """Trimmed texts, parsed as numbers with a given decimal mark.
 
-    The other mark stands between thousands.
+    The other mark, of point and comma, may separate thousands.
 
     Examples
     --------
@@ -494,12 +494,12 @@ class Parsed:
         self.numbers = pc.if_else(good, pc.binary_join_element_wise(minus, digits, ""), nothing)
 
     def plain(self, mark: str) -> Any:
-        """Return the numbers with this unit as plain text, null elsewhere."""
+        """Return the numbers that have this unit as plain text; null for all other cells."""
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 
 class Styles:
-    """How the numbers in a column of text are formatted, counted over its cells."""
+    """Counts of the formats of numbers in a column of text."""
 
     def __init__(self) -> None:
         self.looks = self.certain = self.commas = 0  # `looks` includes numbers with a unit
@@ -508,9 +508,9 @@ class Styles:
         self.example: str | None = None
 
     def add(self, texts: Any, counts: NDArray[Any], numeric: NDArray[np.bool_]) -> bool:
-        """Count distinct texts by their format; return whether any is a number.
+        """Count the formats of distinct texts; return whether any text is a number.
 
-        `counts` are their frequencies, `numeric` marks plain numbers.
+        `counts` has the number of cells with each text; `numeric` is true for plain numbers.
         """
         if not pc.any(pc.match_substring_regex(texts, MAYBE_NUMBER)).as_py():
             return False
@@ -550,18 +550,18 @@ ENGLISH = """
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Selects words: two characters or more, frequent enough, no stop words."""
+    """Rule that selects words: two characters or more, frequent enough, no stop words."""
 
     min_count: int = 1
     stop_words: frozenset[str] = frozenset(ENGLISH.split())
 
     @classmethod
     def without(cls, stop_words: str, min_count: int) -> Vocabulary:
-        """Create a vocabulary that excludes the words of a text."""
+        """Create a vocabulary without the words in the text `stop_words`."""
         return cls(min_count, frozenset(stop_words.lower().split()))
 
     def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """Return the selected words in alphabetical order, given their cell counts."""
+        """Select words by their cell counts; return them in alphabetical order."""
         return tuple(
             sorted(
                 word

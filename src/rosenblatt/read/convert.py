@@ -1,4 +1,4 @@
-"""Conversion of text to a Parquet file in the same folder, which is faster to read in passes."""
+"""Conversion of a text file to a Parquet file beside it, which is faster to read in passes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from rosenblatt.read.lines import ENTRIES
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of, read_in_background
 
-KEY = b"rosenblatt converted from"  # marks the files that are ours
+KEY = b"rosenblatt converted from"  # marks Parquet files that rosenblatt wrote
 SUFFIX = ".rosenblatt.parquet"
 ROWS = 1 << 17  # rows per row group
 TEXT = ("CSV", "JSON lines", "LIBSVM")  # formats that are slow to parse in every pass
 
 
 def converted_path(source: Source) -> Path:
-    """Return the path of the converted file."""
+    """Return the path of the Parquet file to which a text file is converted."""
     return Path(source.path + SUFFIX)
 
 
 def find_converted(source: Source, layout: Layout) -> FileTable | None:
-    """Return the table of an earlier conversion if the text has not changed.
+    """Return the table of an earlier conversion, or None if the text file has changed since.
 
-    A digest of all bytes decides, because times can be set back; the layout must be the same, too.
+    The checksum of all bytes decides, because times can be set back; the layout must also be the
+    same.
     """
     path = converted_path(source)
     if (ours := _metadata(path).get(KEY)) is None or ours != _fingerprint(source, layout):
@@ -47,7 +48,7 @@ def find_converted(source: Source, layout: Layout) -> FileTable | None:
 
 
 def convert_file(table: FileTable) -> FileTable:
-    """Write a text file as Parquet, atomically, and return the table that reads it."""
+    """Convert a text file to Parquet, atomically; return the table that reads the new file."""
     import pyarrow.parquet as pq
 
     source, path = table.source, converted_path(table.source)
@@ -80,7 +81,7 @@ def _fingerprint(source: Source, layout: Layout) -> bytes:
 
 
 def _file_state(source: Source) -> tuple[int, ...]:
-    """Return what changes when a file is written; nobody can set back the third value."""
+    """Return size, times and inode, one of which changes when a file is written."""
     status = os.stat(source.path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
@@ -96,7 +97,7 @@ def _metadata(path: Path) -> dict[bytes, bytes]:
 
 
 def _parquet_schema(table: FileTable) -> Any:
-    """Return the schema; LIBSVM entries become numbers, parsed once."""
+    """Return the schema of the Parquet file, which stores LIBSVM entries as numbers."""
     if format_of(table.source, table.layout) != "LIBSVM":
         return table.schema
     at = table.schema.get_field_index(ENTRIES)
@@ -140,7 +141,7 @@ def open_data(
     *,
     convert: bool = True,
 ) -> Data:
-    """Open a file to read in passes, converting text to Parquet once if allowed."""
+    """Open a file that is read in passes; convert text to Parquet once if `convert` is true."""
     layout = with_types(source, layout, options)
     text = convert and format_of(source, layout) in TEXT and source.kept is None
     name = converted_path(source)
@@ -148,7 +149,7 @@ def open_data(
         before = find_converted(source, layout) if text else None
         table = before or FileTable.of(source, layout)
     if before is not None:
-        reporter.note(f"{name} is read; it holds the rows of {source.name}, which is unchanged.")
+        reporter.note(f"reading {name} with the rows of {source.name}, which is unchanged.")
     elif text:
         try:
             with reporter.progress(f"converting {source.name}"):

@@ -1,4 +1,4 @@
-"""The credit approvals of the lecture, simulated."""
+"""A simulation of credit approvals, the example of the lecture."""
 
 from __future__ import annotations
 

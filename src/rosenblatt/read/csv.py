@@ -1,4 +1,4 @@
-"""Delimited text (CSV, TSV, blanks): detection of its dialect, and reading with PyArrow."""
+"""Reader of delimited text (CSV, TSV, blanks): it detects the dialect and parses with PyArrow."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from rosenblatt.read.types import (
 from rosenblatt.text import plural
 
 BLOCK = 4 << 20  # bytes of text per record batch
-LINES = 64  # per block at least, because each block costs time per column
+LINES = 64  # minimum number of lines per block, because each block costs time per column
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = " "
@@ -54,7 +54,7 @@ AS_ASCII = bytes(min(byte, 127) for byte in range(256))  # to count cells in any
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a delimited file is written; the separator " " means any blanks."""
+    """Format of a delimited file; the separator " " means any number of blanks."""
 
     separator: str
     quote: str | None
@@ -72,7 +72,7 @@ class Dialect:
 
 
 def find_dialect(source: HasHead, layout: Layout) -> Dialect:
-    """Detect how a file is written, from the layout and its first megabyte."""
+    """Detect the dialect of a file from its first megabyte, as far as `layout` leaves it open."""
     head = source.head()
     request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
     # The result is cached, unless lines are very long.
@@ -110,7 +110,7 @@ def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect
 
 
 def encoding_of(head: bytes, request: str | None) -> str:
-    """Return the text encoding: as requested, or by the byte-order mark.
+    """Return the text encoding: the requested one, or as the byte-order mark says.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def encoding_of(head: bytes, request: str | None) -> str:
 
 
 class SplitLines(NamedTuple):
-    """Lines split at a separator; `cells` is None if lines differ in length."""
+    """Lines split at a separator; `cells` is None if lines have different numbers of cells."""
 
     separator: str
     quote: str | None
@@ -149,7 +149,7 @@ def _split_at(text: bytes, separator: str) -> SplitLines:
 
 
 def _detect_separator(text: bytes) -> SplitLines:
-    """Split lines at the separator that gives most cells, equally many in each line."""
+    """Split lines at the separator that gives the most cells, the same number in every line."""
     found = {s: _split_at(text, s) for s in (*SEPARATORS, BLANKS)}
     decimals = [cut for cut in found.values() if cut.columns > 1 and _has_decimal_commas(cut)]
     if decimals:  # commas may split lines into as many cells
@@ -169,7 +169,7 @@ def _detect_separator(text: bytes) -> SplitLines:
 
 
 def _has_decimal_commas(cut: SplitLines) -> bool:
-    """Check whether cells contain commas, all of them in numbers."""
+    """Check whether some cells contain commas, and all such cells are numbers."""
     if cut.separator == ",":
         return False
     found = False
@@ -184,10 +184,10 @@ def _has_decimal_commas(cut: SplitLines) -> bool:
 
 
 def _detect_quote(text: bytes, separator: str) -> str | None:
-    """Return the quotation mark, or None if marks are part of the text.
+    """Return the quotation mark, or None if quotation marks are part of the text.
 
-    In many tab-separated files they are: there they are quotes only if each cell that begins with
-    one also ends with one.
+    In a tab-separated file, marks are quotes only if each cell that begins with a mark also ends
+    with one.
     """
     if separator == BLANKS or b'"' not in text:
         return None if separator == BLANKS else '"'
@@ -205,7 +205,7 @@ def _detect_quote(text: bytes, separator: str) -> str | None:
 
 
 def split_cells(text: bytes, separator: str, quote: str | None) -> Any:
-    """Return the cells of some lines as bytes, or None if lines differ in length."""
+    """Split lines into cells of bytes; return None if they have different numbers of cells."""
     names = number_columns(_count_cells(text, separator, quote))
     if len(names) > MOST_COLUMNS:
         return None
@@ -236,7 +236,7 @@ def _all_numbers(column: Any) -> bool:
 
 
 def _has_header(cells: Any) -> bool:
-    """Detect a header: names above numbers, or words that do not recur below."""
+    """Detect a header: names above columns of numbers, or words that do not recur below."""
     firsts = [column[0].as_py() for column in cells.columns]
     if any(re.match(LIKE_NUMBER.encode(), first) or first == b"?" for first in firsts):
         return False
@@ -276,7 +276,7 @@ def squeeze_blanks(text: bytes) -> bytes:
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
-    """Read all rows; a column's type is the known one, or the first that fits all cells."""
+    """Read all rows; a column has its known type, or else the first type that fits all cells."""
     dialect = find_dialect(source, layout)
     table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
     names = set(dialect.names)
@@ -294,7 +294,7 @@ def read_whole(source: Source, layout: Layout) -> Any:
 
 
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches; columns without a known type stay text."""
+    """Yield record batches; columns without a known type are text."""
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
     done = 0
@@ -307,7 +307,7 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
 def _convert(
     rows: Any, types: Mapping[str, Any], dialect: Dialect, start: int = 0
 ) -> dict[str, Any]:
-    """Convert columns of text; raise BadCellError for the first row that does not fit."""
+    """Convert columns of text to types; raise BadCellError on the first row that does not fit."""
     columns, bad = {}, []
     for name, kind in types.items():
         try:
@@ -321,7 +321,7 @@ def _convert(
 
 
 def read_schema(source: Source, layout: Layout) -> Any:
-    """Find the schema that `read_whole` returns, with little memory."""
+    """Find the schema that `read_whole` would return, using little memory."""
     dialect = find_dialect(source, layout)
     known = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
     types = Types([name for name in dialect.names if name not in known], dialect.decimal)
@@ -335,7 +335,7 @@ def read_schema(source: Source, layout: Layout) -> Any:
 
 
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
-    """Return a cell as written in the file, its row counted from 0."""
+    """Return a cell as it is written in the file; rows are counted from 0."""
     for batch in _parse_file(source, find_dialect(source, layout), [column]):
         if row < batch.num_rows:
             return str(batch.column(0)[row].as_py().decode(errors="replace"))
@@ -355,7 +355,7 @@ def parse(
 ) -> Any:
     """Parse whole rows as a table of text or bytes, in a single thread.
 
-    Without `newlines`, each line is one row, whatever is quoted.
+    Without `newlines`, each line is one row, even if a quoted cell continues on the next line.
     """
     data = squeeze_blanks(data) if dialect.separator == BLANKS else data
     return csv.read_csv(
@@ -379,8 +379,8 @@ def parse(
 
 
 def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield some columns of a file as bytes, each batch from a few megabytes of rows."""
-    # More than usual if lines are long and memory allows.
+    """Yield batches with some columns of a file as bytes, a few megabytes of text at a time."""
+    # A block is larger than usual if lines are long and memory allows it.
     size = max(BLOCK, min(LINES * dialect.line, 16 * batch_bytes()))
     blocks, skip, done = source.text(size, dialect.encoding), dialect.begin, 0
 
@@ -424,9 +424,10 @@ def find_last_row(dialect: Dialect, data: bytes) -> int:
 
 
 def find_quotes(data: bytes, separator: str) -> Any:
-    """Return where quoted cells begin and end, in turn; an escaped mark ends and begins.
+    """Return the positions where quoted cells begin and end, alternately.
 
-    A mark opens a cell only where a cell begins, as for PyArrow.
+    An escaped mark counts as an end and a beginning. As in PyArrow, a mark opens a quoted cell only
+    where a cell begins.
     """
     text = np.frombuffer(b"\n" + data, np.uint8)
     quotes = np.flatnonzero(text == ord('"'))
@@ -476,7 +477,7 @@ def _ragged_row_error(
 
 @dataclass(frozen=True)
 class CsvFeed:
-    """Delimited lines with a label in each, parsed by PyArrow a chunk at a time."""
+    """Reader of chunks of delimited lines as rows of a stream."""
 
     names: tuple[str, ...]  # of all columns
     target: str
@@ -487,7 +488,7 @@ class CsvFeed:
     kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk; bad lines are found by halves."""
+        """Read the rows of a chunk, and find its bad lines by parsing halves."""
         reasons: dict[int, str] = {}
         tables = list(parse_by_halves(chunk, self.parse, reasons))
         batch = Batch(chunk).without(reasons)

@@ -1,4 +1,4 @@
-"""Files and tables as examples, in memory or read again in every pass."""
+"""Conversion of files and tables to examples, in memory or read again in every pass."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
-# What the features of each kind of column are called where they are counted.
+# Names under which the columns or features of each kind are counted.
 KINDS = {
     "number": "numeric column",
     "written number": "numeric column",
@@ -61,13 +61,13 @@ KEEP_ROWS = Message(
     " with the columns that are mostly missing.",
 )
 NO_ROW_LEFT = "no row is left once rows with missing values are out"
-COPIES = 3  # of the numbers: as read, as rows, and scaled
+COPIES = 3  # of the numbers in memory: as read, as rows, and scaled
 RowNumbers = NDArray[np.intp]
 AdjustPlan = Callable[[Plan], Plan]  # replaces the plan that was found
 
 
 class Reader(NamedTuple):
-    """How a format is read in batches, and how its schema is found."""
+    """The functions that read a file format and find its schema."""
 
     batches: Callable[[Source, Layout], Iterator[Any]]
     unify: Callable[[Source, Iterable[Any]], Any] | None = None  # finds the schema of all batches
@@ -87,7 +87,7 @@ READERS = {
 
 
 def read_whole(source: Source, layout: Layout = Layout()) -> Any:
-    """Read a file as an Arrow table, detecting what the layout leaves open."""
+    """Read a file as an Arrow table; the format is detected as far as `layout` leaves it open."""
     reader = READERS[format_of(source, layout)]
     if reader.whole is not None:
         table = reader.whole(source, layout)
@@ -104,7 +104,7 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 
 
 def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
-    """Yield the rows of a file as record batches, with little memory."""
+    """Yield the rows of a file as record batches, using little memory."""
     batch, reader = None, READERS[format_of(source, layout)]
     for batch in reader.batches(source, layout):
         _check_names(source, batch.schema)
@@ -114,7 +114,7 @@ def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
 
 
 def read_schema(source: Source, layout: Layout = Layout()) -> Any:
-    """Find the schema of the table that `read_whole` returns, with little memory."""
+    """Find the schema of the table that `read_whole` would return, using little memory."""
     reader = READERS[format_of(source, layout)]
     if reader.schema is not None:
         return reader.schema(source, layout)
@@ -124,7 +124,7 @@ def read_schema(source: Source, layout: Layout = Layout()) -> Any:
 
 
 def read_uniform_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield batches of one schema; a format without one is read twice."""
+    """Yield batches with the same schema; a file whose format has no schema is read twice."""
     if READERS[format_of(source, layout)].unify is None:
         return read_batches(source, layout)
     return FileTable.of(source, layout).batches()
@@ -140,7 +140,7 @@ def read_column_names(source: Source, layout: Layout) -> list[str]:
 
 
 def _check_names(source: Source, schema: Any) -> None:
-    """Raise DataError on duplicate column names or too many columns."""
+    """Raise DataError if a table has duplicate column names or too many columns."""
     try:
         names = schema.names
     except UnicodeError:
@@ -198,7 +198,7 @@ def in_words(size: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """The table of a file, read in batches, the same as if read at once."""
+    """The table of a file, read in batches with the column types of the whole file."""
 
     source: Source  # the file that messages name
     layout: Layout  # with the requested types
@@ -207,7 +207,7 @@ class FileTable:
 
     @classmethod
     def of(cls, source: Source, layout: Layout) -> FileTable:
-        """Find the column types from all rows of a file."""
+        """Create the table of a file, with column types that fit all of its rows."""
         with locate_errors(source, layout):
             return cls(source, layout, read_schema(source, layout))
 
@@ -222,7 +222,7 @@ class FileTable:
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
     def examples(self, made: Plan) -> Iterator[Examples]:
-        """Yield the examples of each batch, which is encoded while others are read."""
+        """Yield the examples of each batch; one batch is encoded while the next are read."""
         source, layout, found = self.source, self.layout, False
 
         def read() -> Iterator[tuple[int, Any]]:
@@ -247,13 +247,13 @@ class FileTable:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Rows of the table, from 0, and cells of some examples; the number of all examples."""
+    """Table rows (from 0) and cells of some examples, and the number of all examples."""
 
     found: dict[int, tuple[int, dict[str, Any]]]
     count: int
 
     def __getitem__(self, numbers: Any) -> Any:
-        """Return the rows of examples, like an array."""
+        """Return the table row of an example, or an array of rows for several examples."""
         if np.ndim(numbers) == 0:
             return self.found[int(numbers)][0]
         return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
@@ -262,7 +262,7 @@ class Places:
         return self.count
 
     def cells(self, number: int) -> dict[str, Any]:
-        """Return the row of an example as a dict."""
+        """Return the cells of an example as a dict."""
         return self.found[number][1]
 
 
@@ -321,7 +321,7 @@ class Data:
         return [*([text] if left_out else []), *self.plan.notes]
 
     def row_batches(self) -> Iterator[tuple[Any, RowNumbers]]:
-        """Yield Arrow batches, each with the rows that are examples."""
+        """Yield each Arrow batch and the numbers of its rows that are examples."""
         if not isinstance(self.table, FileTable):
             yield self.table, self.rows
             return
@@ -333,7 +333,7 @@ class Data:
                 start += len(batch)
 
     def places(self, numbers: Iterable[int]) -> Places:
-        """Find the rows of some examples and their cells."""
+        """Find the table rows and the cells of some examples."""
         wanted = np.unique(np.fromiter(numbers, np.intp))
         found, first, start = {}, 0, 0
         for batch, rows in self.row_batches():
@@ -344,7 +344,7 @@ class Data:
         return Places(found, first)
 
     def row_names(self, numbers: Iterable[int] = ()) -> RowNames:
-        """Name examples by their rows; in passes, only the given ones."""
+        """Return names of examples by their rows; if read in passes, only of those in `numbers`."""
         positions = self.places(numbers) if self.rows is None else self.rows
         return replace(self.numbering, positions=positions)
 
@@ -357,7 +357,7 @@ class Data:
 def read_data(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
-    """Read all of a file and decide what its columns are."""
+    """Read a whole file into memory, and decide the kind of each column."""
     with locate_errors(source, layout):
         options = _default_target(source, layout, options)
         table = read_whole(source, with_types(source, layout, options))
@@ -370,14 +370,14 @@ def read_data(
 def read_in_passes(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
-    """Decide the columns of a file that is read again in every pass."""
+    """Create data from a file that is read in every pass, deciding the kind of each column."""
     with locate_errors(source, layout):
         layout = with_types(source, layout, options)
     return plan_file(FileTable.of(source, layout), options, adjust)
 
 
 def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:
-    """Decide the columns of a file whose types are known."""
+    """Create data from a table that is read in every pass, deciding the kind of each column."""
     source, layout = table.source, table.layout
     rows = Rows(table.schema, lambda: read_in_background(table.batches()))
     with locate_errors(source, layout):
@@ -386,7 +386,7 @@ def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | Non
 
 
 def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
-    """Read a file with the plan of another one."""
+    """Read a file with the columns that were decided on another file."""
     typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
     if not held:
         return Data.in_passes(FileTable.of(source, typed), made)
@@ -406,7 +406,7 @@ def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
 def _read_by_plan(
     made: Plan, read: Callable[[Plan], Data], adjust: AdjustPlan | None = None
 ) -> Data:
-    """Read data by the plan, without labels that no remaining row has."""
+    """Read data by a plan, and remove labels from the plan that no remaining row has."""
     if made.encoding.missing == "drop":
         data = read(made)
         if (left := _drop_unused_labels(data)) is made and adjust is None:
@@ -416,7 +416,7 @@ def _read_by_plan(
 
 
 def _drop_unused_labels(data: Data) -> Plan:
-    """Return the plan with the labels that remain after rows are dropped."""
+    """Return the plan without the labels whose rows were all dropped."""
     target, met = data.plan.target, set[int]()
     for places in data.blocks.each(lambda block, _: np.unique(block.places)):
         met.update(places.tolist())
@@ -460,7 +460,7 @@ def split(
 def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers]:
     """Encode the usable rows of a table or batch; return examples and row numbers.
 
-    The error is that of the first bad row, so that the size of a batch does not matter.
+    An error is about the first bad row, whatever the size of the batches.
     """
     target, bad = made.target, []
     if target.column not in table.schema.names:
@@ -519,14 +519,14 @@ def _no_row_left_error(source: Source) -> DataError:
 
 
 def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
-    """Return the options; the target of a NumPy table is its last column."""
+    """Return the options, with the last column as the default target of a NumPy table."""
     if options.target is None and format_of(source, layout) == "NumPy":
         return replace(options, target="-1")
     return options
 
 
 def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
-    """Add the text type of requested categories and texts to the layout.
+    """Return the layout, with columns requested as category or text to be read as text.
 
     Raises UsageError on a column that does not exist, before all rows are read.
     """
@@ -543,7 +543,7 @@ def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout
 def locate_errors(
     source: Source, layout: Layout, start: int = 0, advice: str | Message | None = None
 ) -> Iterator[None]:
-    """Turn BadCellError into a DataError with file, row and remedy."""
+    """Turn a BadCellError into a DataError that names file, row and remedy."""
     try:
         yield
     except BadCellError as bad:

@@ -1,4 +1,4 @@
-"""Encoding: how the columns of a table become X and y; stored in every model."""
+"""Encoding of the columns of a table as X and y, stored in every model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Label = str | int | float | bool
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Features of a table, and the rows that they belong to."""
+    """Encoded features X, and the row of the table for each row of X."""
 
     X: Any
     rows: NDArray[np.intp]
@@ -64,8 +64,8 @@ class Encoding:
     def features(self) -> tuple[str, ...]:
         """Names of all features, in order and without duplicates.
 
-        A word is named by itself where that is clear: where there is one column of text and no
-        other column has a feature of that name. Else it is named with its column, "title: great".
+        The name of a word is the word itself if there is only one column of text and no other
+        column has a feature of that name. Otherwise it includes the column: "title: great".
 
         Examples
         --------
@@ -90,17 +90,17 @@ class Encoding:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix: many features, some from words or entries."""
+        """Whether X is a CSR matrix, because it has many features and some are words or entries."""
         mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
         return mostly_zeros and len(self.features) >= WIDE
 
     def types(self, strict: bool) -> dict[str, Any]:
-        """Return the types to read columns as; text if non-numbers count as missing."""
+        """Return the types to read columns as: text if cells without a number count as missing."""
         loose = not strict and self.missing in ("drop", "mean")
         return {c.name: pa.string() if loose else c.type for c in self.columns}
 
     def encode(self, table: Any, name: str) -> Encoded:
-        """Encode an Arrow table or record batch; `name` is its name in messages."""
+        """Encode an Arrow table or record batch, which messages call `name`."""
         names = {column.name: None for column in self.columns}
         if self.missing != "zero" or names.keys().isdisjoint(table.schema.names):
             check_columns_present(table.schema.names, names, name)
@@ -127,7 +127,7 @@ class Encoding:
     def _raise_first_error(self, table: Any, bad: BadCellError, name: str) -> NoReturn:
         """Raise the first error of the first bad row, whatever the size of the batch.
 
-        Each column reports one kind of error only: others may come in the rows before, and in the
+        A column reports only one kind of error: there may be others in earlier rows and in the
         same row.
         """
         if table.num_rows > 1:
@@ -140,9 +140,9 @@ class Encoding:
         raise bad
 
     def _encode_floats(self, table: Any, name: str) -> Encoded | None:
-        """Encode columns that are all floats without missing values, or return None.
+        """Encode a table of floats without missing values; return None for any other table.
 
-        If all are of single precision, so is X: it needs half the memory.
+        If all columns have single precision, X has too, which needs half the memory.
         """
         if not all(type(column) is Number for column in self.columns):
             return None
@@ -241,7 +241,7 @@ class TargetColumn:
         return {**value, "others": True} if self.others else value
 
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return y, `none` where a label is missing, and where cells are no known label."""
+        """Return y and a mask of unknown labels; y is `none` where a label is missing."""
         signs = self._encode_integers(cells)
         if signs is not None:
             return signs, np.zeros(len(signs), dtype=bool)
@@ -258,7 +258,7 @@ class TargetColumn:
         return y if self.many else np.where(y < 0, 0, 2 * y - 1).astype(np.int8), unknown
 
     def _encode_integers(self, cells: Any) -> NDArray[np.int8] | None:
-        """Encode complete columns of two integer labels, or return None."""
+        """Encode a complete column of two integer labels; return None for any other column."""
         cells = flatten(cells)
         if self.many or not (pa.types.is_integer(cells.type) and cells.null_count == 0):
             return None
@@ -272,7 +272,7 @@ class TargetColumn:
         return signs
 
     def encode(self, cells: Any) -> NDArray[Any]:
-        """Return y, `none` where a label is missing; raise BadCellError on other values."""
+        """Return y, which is `none` for a missing label; raise BadCellError on an unknown label."""
         y, unknown = self.read(cells)
         if unknown.any():
             row = int(np.flatnonzero(unknown)[0])
@@ -284,7 +284,7 @@ class TargetColumn:
 def plain_labels(cells: Any) -> Any:
     """Convert labels to trimmed text, integers, floats or booleans.
 
-    Decimals are text: which of them no double holds, only all of them tell.
+    Decimals become text, because only all labels together show whether float64 distinguishes them.
     """
     cells = flatten(cells)
     kind = cells.type
@@ -299,7 +299,7 @@ def plain_labels(cells: Any) -> Any:
 
 
 def _find_label(values: Any, label: Label) -> Any:
-    """Check which values are a label; text means one as if it were read in the label's type."""
+    """Check which values equal a label; text is compared as a value of the label's type."""
     if not pa.types.is_string(values.type):
         if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
             return pa.array(np.zeros(len(values), dtype=bool))
@@ -315,12 +315,12 @@ def _find_label(values: Any, label: Label) -> Any:
 
 
 def spell_label(label: Label) -> str:
-    """Return a label as files spell it."""
+    """Return a label as text, as files spell it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def check_columns_present(names: Sequence[str], needed: Iterable[str], name: str) -> None:
-    """Raise DataError if the table lacks a column."""
+    """Raise DataError if a needed column is not among the names."""
     there = set(names)
     for one in needed:
         if one not in there:
@@ -343,7 +343,7 @@ MAX_VALUES = 1000  # distinct unknown values that are counted per column
 
 
 class UnseenCategories:
-    """Counts the rows with a category that was not in the training rows.
+    """Counter of rows with a category that was not in the training rows.
 
     Examples
     --------
@@ -389,7 +389,7 @@ class UnseenCategories:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Return rows and counts of values, by column."""
+        """Return the number of rows and the unknown values of each column."""
         return {
             name: {"rows": rows, "values": dict(self.values[name].most_common())}
             for name, rows in self.rows.items()
@@ -398,9 +398,9 @@ class UnseenCategories:
 
 
 ENTRIES = 1 << 18  # numbers transposed at a time: they stay in the cache
-FEWEST = 1 << 10  # rows transposed at a time at least
+FEWEST = 1 << 10  # minimum number of rows transposed at a time
 APART = 8  # padding of columns, against cache conflicts at round distances
-FEW = 1 << 16  # numbers up to which compiling does not pay
+FEW = 1 << 16  # for fewer numbers, compiling takes longer than it saves
 
 
 class InRows(NamedTuple):
@@ -439,7 +439,9 @@ def interleave_columns(columns: Sequence[NDArray[Any]], dtype: Any = np.float64)
 
 
 def transpose(c, x, d, N):  # type: ignore[no-untyped-def]
-    """Set x[n·d + j] = c[j·S + n] for columns S apart; return the sum of squares.
+    """Transpose columns that begin S apart in c into rows of x; return the sum of squares.
+
+    x[n·d + j] is c[j·S + n].
 
     Unsigned indices need no wrap-around.
     """

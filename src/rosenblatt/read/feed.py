@@ -1,4 +1,4 @@
-"""Chunks of a stream, and what is read from them: rows with labels, and bad lines."""
+"""Chunks of a stream, and the rows, labels and bad lines that are read from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 NEWLINE = ord("\n")
 TOO_LARGE = "its numbers are too large; scale them first"
 NOT_UTF8 = "it is not UTF-8 text"
-LETTERS = 200  # maximum length of a reason
+LETTERS = 200  # maximum length of the reason why a line is bad
 LONG = 4  # words: a first value with as many makes a text column, with fewer a category
 FLAGS = {"true": 1.0, "false": 0.0}
 IS_NUMBER = re.compile(NUMBER)
@@ -75,7 +75,7 @@ class Chunk:
 
     @functools.cached_property
     def ends(self) -> NDArray[np.intp]:
-        """End of each line, after its newline."""
+        """Position after each line and its newline."""
         newlines = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
         last = () if self.data.endswith(b"\n") else (len(self.data),)
         return np.append(newlines + 1, last).astype(np.intp)
@@ -115,11 +115,11 @@ class RowChunk:
         return first, RowChunk(self.batch.slice(rows), first.end)
 
 
-# What the columns of a stream are, decided from their first values.
+# Kinds of the columns of a stream, decided from their first values.
 
 
 def kind_of(value: Any) -> str | None:
-    """Return the kind of a column that has this first value; None for a missing value.
+    """Return the kind of a column from its first value; None if the value is missing.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def kind_of(value: Any) -> str | None:
 
 
 def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
-    """Encode a row of values as features; return the kinds with those of new columns, too.
+    """Encode a row of values as features; return them and the kinds of all columns so far.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], K
             row[name] = float(value) if IS_NUMBER.match(value) else value  # other text is refused
         elif kind == "number":
             row[name] = value
-        elif kind is not None:  # else there has been no value so far
+        elif kind is not None:  # None: all values so far are missing
             row.update(encode_value(name, kind, value))
     return row, kinds
 
@@ -163,7 +163,7 @@ def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], K
 def encode_value(
     name: str, kind: str, value: Any, stop_words: Collection[str] = VOCABULARY.stop_words
 ) -> Iterator[tuple[str, float]]:
-    """Yield the features of a value in a column that is not numeric; none if it is missing.
+    """Yield the features of a value in a column that is not numeric; a missing value has none.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def encode_value(
 
 
 def describe_kinds(kinds: Kinds) -> list[str | Message]:
-    """Return a sentence that names the columns that are not numeric, if there are any."""
+    """Return a list with a note that names the columns that are not numeric, or an empty list."""
     parts = []
     for kind, words in KIND_WORDS.items():
         names = [quote_column(name) for name, k in kinds.items() if k == kind]
@@ -222,14 +222,14 @@ class BadLine:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numeric rows with their labels (None where missing) and their lines, counted from 0."""
+    """Numeric rows, their labels (None where missing) and their line numbers from 0."""
 
     X: NDArray[np.float64]
     y: Any
     lines: NDArray[np.intp]
 
     def select(self, rows: NDArray[np.bool_]) -> Table:
-        """Return some of the rows."""
+        """Return the table of the rows for which `rows` is true."""
         return Table(self.X[rows], self.y[rows], self.lines[rows])
 
 
@@ -245,7 +245,7 @@ class Batch:
     raw: bool = False  # whether the kinds of the columns are still to be decided
 
     def without(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
-        """Set lines of the chunk aside, by their number from 0; replace other fields."""
+        """Return the batch with more bad lines, by number from 0, and with other fields changed."""
         begin = self.chunk.begin.lines
         bad = [
             BadLine(begin + at + 1, self.chunk.line(at), shorten(why.rstrip("."), LETTERS))
@@ -258,7 +258,7 @@ class Batch:
 def parse_by_halves(
     chunk: Chunk, parse: Callable[[Chunk], T], reasons: dict[int, str], at: int = 0
 ) -> Iterator[tuple[int, T]]:
-    """Parse lines together, or each half of them where that fails, until bad lines are alone.
+    """Parse lines together; if that fails, parse each half, until the bad lines are found.
 
     Yields the first line of each part and what was parsed; `reasons` collects the bad lines.
     """
@@ -277,7 +277,7 @@ def parse_by_halves(
 
 
 def read_columns(feed: Any, batch: Batch, table: Any, positions: NDArray[np.intp]) -> Batch:
-    """Read an Arrow table: as an array if all features are numeric, else row by row."""
+    """Read an Arrow table into a batch: as an array if all features are numeric, else by row."""
     names = tuple(name for name in feed.features if name not in feed.kinds)
     cells = {name: flatten(table.column(name)) for name in names}
     columns = [feed.to_numbers(c).to_numpy(zero_copy_only=False) for c in cells.values()]
@@ -327,7 +327,7 @@ def read_columns(feed: Any, batch: Batch, table: Any, positions: NDArray[np.intp
 
 
 def labels_of(column: Any) -> NDArray[Any]:
-    """Convert a target column to labels; None (or NaN among numbers) where one is missing."""
+    """Convert a target column to labels; None (or NaN among numbers) where a label is missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_signed_integer(column.type) and column.null_count == 0:
@@ -347,7 +347,7 @@ def labels_of(column: Any) -> NDArray[Any]:
 
 
 def parse_label(text: str) -> Any:
-    """Convert a label to an integer or a float if it is one.
+    """Convert the text of a label to an integer or a float, if it is a number.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Formulas: `y ~ x1 * x2 + C(g) | f + h` and a table as the design of a regression.
+"""Formulas such as `y ~ x1 * x2 + C(g) | f + h`, and the regression designs they describe.
 
-formulaic (the extra `formula`) parses the terms and codes their factors. What follows the bar are
-fixed effects: columns, joined by + and crossed by ^, that become sparse dummies. Formulas may come
-from a file with a proof, so that no more of Python is evaluated than arithmetic, comparisons,
-NumPy's elementwise functions and formulaic's own transforms.
+formulaic (the extra `formula`) parses the terms and codes their factors. After the bar
+come the fixed effects: columns, joined by + and crossed by ^, that become sparse dummies. A formula
+may come from a proof file, so only arithmetic, comparisons, NumPy's elementwise functions and
+formulaic's own transforms are evaluated.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SAFE = (
 
 
 class Built(NamedTuple):
-    """The design that a formula makes of a table, without the rows that have missing values."""
+    """The design matrix and the target that a formula makes of the complete rows of a table."""
 
     X: Any  # a CSR matrix, or an array where columns are few
     names: tuple[str, ...]
     y: Any  # a column, or two
-    rows: NDArray[np.intp]  # the row of the table, from 0, that each row of the design was
+    rows: NDArray[np.intp]  # row of the table, from 0, of each row of the design
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Formula:
 
     @classmethod
     def parse(cls, text: str, columns: Sequence[str]) -> Formula:
-        """Parse a formula about a table with these columns."""
+        """Parse a formula for a table with these columns."""
         try:
             import formulaic
         except ImportError:
@@ -95,16 +95,16 @@ class Formula:
 
     @property
     def target(self) -> str:
-        """The target as the formula has it."""
+        """The target as it is written in the formula."""
         return self.text.partition("~")[0].strip()
 
     @property
     def has_intercept(self) -> bool:
-        """Whether there is an intercept, which fixed effects take the place of."""
+        """Whether the design has an intercept; with fixed effects it has none."""
         return not self.effects and any(not term.factors or term == "1" for term in self.right)
 
     def build(self, table: Any, intercept: str | None) -> Built:
-        """Make the design of an Arrow table; the intercept is named, or None for a model without.
+        """Make the design of an Arrow table; `intercept` is the name of its intercept, or None.
 
         Rows in which a column of the formula, or a value that it computes, is missing are left
         out, as R and statsmodels leave them out. Of each fixed effect after the first one, the
@@ -169,7 +169,7 @@ class Formula:
 
 
 def _targets(expressions: list[str]) -> tuple[str, ...]:
-    """The columns on the left of a formula; none where it computes something."""
+    """Return the columns on the left side of a formula; () if something is computed there."""
     if len(expressions) == 1 and (pair := PAIR.fullmatch(expressions[0])):
         expressions = [pair[1], pair[2]]
     found = [COLUMN.fullmatch(one) for one in expressions]
@@ -188,7 +188,7 @@ def _effect(text: str, part: str) -> tuple[str, ...]:
 
 
 def _columns_in(text: str, expression: str) -> list[str]:
-    """The columns that a Python expression uses, once it is found to be harmless."""
+    """Return the columns that a Python expression uses; raise UsageError if it is not safe."""
     from formulaic.transforms import TRANSFORMS
 
     quoted: list[str] = []
@@ -269,7 +269,7 @@ def encode_levels(data: Any, slope: Any = None, *, ref: Any = None) -> Any:
 
 
 def _dummies(columns: list[Any]) -> tuple[Any, list[str]]:
-    """A sparse dummy for each level of a column, or each combination of levels of several."""
+    """Return sparse dummies and their names, one per level or combination of levels."""
     from scipy import sparse
 
     codes, levels = columns[0].factorize(sort=True)

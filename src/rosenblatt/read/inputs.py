@@ -1,4 +1,4 @@
-"""Inputs: the ways in which a person gives rows and labels in Python.
+"""Inputs: the forms in which Python functions accept rows and labels.
 
 `(X, y)`, `(frame, "column")`, `(frame, target="column")` and `("file.csv", target="column")` mean
 the same to every public function. Frames are those of pandas, polars and Arrow.
@@ -34,7 +34,7 @@ Target = str | Sequence[str] | None
 
 
 class Input(NamedTuple):
-    """Rows, and either their labels or the columns that hold them."""
+    """Rows, and either their labels or the names of the columns that hold the labels."""
 
     rows: Any  # an array, a CSR matrix, a frame or a file
     y: Any
@@ -42,7 +42,7 @@ class Input(NamedTuple):
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a frame of pandas, polars or Arrow; refuse a lazy one."""
+    """Return whether X is a frame of pandas, polars or Arrow; raise UsageError if it is lazy."""
     if hasattr(X, "__dask_graph__") and hasattr(X, "columns"):
         raise UsageError(
             "X is a Dask dataframe, whose rows are not in memory; give X.compute(), or a sample of "
@@ -54,7 +54,7 @@ def is_frame(X: Any) -> bool:
 
 
 def find_input(X: Any, y: Any, target: Target) -> Input:
-    """Find out which way rows and labels were given, and refuse what does not fit together."""
+    """Find out how rows and labels were given; raise UsageError if arguments are contradictory."""
     named = (target,) if isinstance(target, str) else tuple(target or ())
     if isinstance(y, str):
         if named and named != (y,):
@@ -74,7 +74,7 @@ def find_input(X: Any, y: Any, target: Target) -> Input:
 
 
 def names_of(frame: Any) -> list[str]:
-    """Return the names of a frame's columns that are text."""
+    """Return those names of a frame's columns that are strings."""
     names = getattr(frame, "column_names", None)
     return [n for n in (frame.columns if names is None else names) if isinstance(n, str)]
 
@@ -85,12 +85,12 @@ def select(frame: Any, names: Sequence[str]) -> Any:
 
 
 def column_of(frame: Any, name: str) -> Any:
-    """Return one column of a frame, as the frame has it."""
+    """Return one column of a frame, in the type of the frame's library."""
     return frame.column(name) if hasattr(frame, "column_names") else frame[name]
 
 
 def is_textual(frame: Any) -> bool:
-    """Return whether some column of a frame holds text or categories."""
+    """Return whether a frame has a column of text or categories."""
     types = frame.schema.types if hasattr(frame, "column_names") else list(frame.dtypes)
     names = [str(kind).lower() for kind in types]
     if any(name.startswith(("str", "cat", "large_str", "dict", "enum")) for name in names):
@@ -107,9 +107,9 @@ def read_input(
     options: ColumnOptions,
     check_passes: Callable[[], None] = lambda: None,
 ) -> Data:
-    """Read rows and labels, given in any way, as training data.
+    """Read rows and labels, given in any accepted form, as training data.
 
-    `check_passes` may refuse a file that is larger than memory.
+    `check_passes` is called for a file that is larger than memory, and may raise an error.
     """
     given = find_input(X, y, options.target)
     options = replace(options, target=given.target[0] if given.target else None)
@@ -141,7 +141,7 @@ def read_input(
 
 
 def _read_arrays(X: Any, y: Any, options: ColumnOptions) -> Data:
-    """Return arrays of numbers as training data; one label may be chosen as the positive one."""
+    """Return arrays of numbers as training data; `options` may name the positive label."""
     examples = JointExamples.from_arrays(X, y)
     positive = options.positive
     if positive is not None:
@@ -167,7 +167,7 @@ def _read_arrays(X: Any, y: Any, options: ColumnOptions) -> Data:
 def read_examples(
     X: Any, y: Any, target: str | None, from_arrays: Callable[[Any, Any], Examples], x0: float
 ) -> tuple[Examples, RowNames]:
-    """Read rows and labels as examples in memory, and the names of the rows.
+    """Read rows and labels as examples in memory; return them and the names of the rows.
 
     Arrays and frames of numbers with their labels are read by `from_arrays`. Text in a frame or a
     file becomes categories or words, as `learn` reads it.
@@ -188,7 +188,7 @@ def read_examples(
 
 @contextmanager
 def explain_parameters(function: Callable[..., Any]) -> Iterator[None]:
-    """Say what to do where a message names a parameter that a function of Python lacks."""
+    """Add advice to an error that names a parameter which `function` does not have."""
     known = signature(function).parameters
     try:
         yield
@@ -202,5 +202,5 @@ def explain_parameters(function: Callable[..., Any]) -> Iterator[None]:
             raise kind(message) from None
         raise kind(
             *(message, f" rosenblatt.{function.__name__} does not take ", Parameter(lacking[0])),
-            ": read the file as a data frame, change that, and give it.",
+            ": read the file as a data frame, make that change, and give the frame.",
         ) from None

@@ -1,4 +1,4 @@
-"""JSON lines and LIBSVM: formats with one row per line, parsed alike in files and streams."""
+"""Readers of JSON lines and LIBSVM, which have one row per line, for files and streams."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ BLOCK = 4 << 20  # bytes that are parsed together
 BLANKS = b" \t\r\n"
 NEWLINE = ord("\n")
 AS_TEXT = {"numbers": "as text"}  # metadata of columns whose numbers float64 cannot represent
-MAX_DEPTH = 64  # of nested objects and arrays: parsers recurse, and the stack is finite
+MAX_DEPTH = 64  # of nested objects and arrays; parsers recurse, and the stack is limited
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"
 ONE_OBJECT = "Each line must be one JSON object."
-JSON_STRING = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # to the end of its line at most
+JSON_STRING = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?')  # ends with its line at the latest
 
 # Lines of a stream.
 FEW_LINES = 32  # fewer lines are parsed one by one
-MANY_LINES = 1024  # of more lines the first and the last are tried before all are parsed
+MANY_LINES = 1024  # if there are more, the first and the last lines are tried before all are parsed
 JSON_LABELS = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())
 
 LABEL, ENTRIES = "label", "entries"  # the columns of a LIBSVM file; entries stay text
@@ -51,7 +51,7 @@ LIBSVM_LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<ent
 
 
 def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches, each from a few megabytes of lines."""
+    """Yield the rows of a JSON lines file as record batches, each from a few megabytes."""
     done = 0
     for lines in WholeLines(source.text(BLOCK)):
         lines = lines.replace(b"\r", b"\n")  # a blank between values, an error inside a string
@@ -73,7 +73,7 @@ def _parse_json_block(source: Source, lines: bytes, done: int) -> Any:
                 parse_object(line, _parse_int)
             except ValueError as bad:
                 raise FileRowError(source.name, row, f": {bad}. {ONE_OBJECT}") from None
-        # Every line is an object by itself: PyArrow says which column differs.
+        # Every line is a valid object, so PyArrow's message says which column differs.
         text = error_line(error).removeprefix("JSON parse error: ")
         number = re.search(r" in row (\d+)", text)
         field = re.search(r"Column\(/([^)]*)\) ", text)
@@ -87,7 +87,7 @@ def _parse_json_block(source: Source, lines: bytes, done: int) -> Any:
 
 
 def unify_json(source: Source, batches: Iterable[Any]) -> Any:
-    """Return the schema of all rows; fields that a line lacks are missing values."""
+    """Return the schema of the rows of all batches; a field that a line lacks is missing."""
     schemas = list(dict.fromkeys(batch.schema for batch in batches))
     if not any(schema.names for schema in schemas):
         raise DataError(f"{source.name}: all objects are empty, so there are no columns.")
@@ -101,7 +101,7 @@ def unify_json(source: Source, batches: Iterable[Any]) -> Any:
 
 
 def conform_json(source: Source, batch: Any, schema: Any) -> Any:
-    """Cast a batch to the schema of all rows."""
+    """Cast a batch of JSON lines to the schema of all rows."""
     as_text = {field.name for field in schema if field.type == pa.string()}
     if batch.schema.names:  # casting no columns would lose the rows
         batch = batch.cast(_with_text(batch.schema, as_text))
@@ -115,7 +115,7 @@ def conform_json(source: Source, batch: Any, schema: Any) -> Any:
 
 
 def _with_text(schema: Any, names: set[str]) -> Any:
-    """Return the schema with some numeric columns as text, because other lines have text."""
+    """Return the schema with the numeric columns among `names` changed to text."""
     for i, field in enumerate(schema):
         if field.name in names and field.type in (pa.int64(), pa.float64()):
             schema = schema.set(i, pa.field(field.name, pa.string(), metadata=AS_TEXT))
@@ -129,7 +129,7 @@ def _inconsistent(source: Source, error: BaseException) -> DataError:
 def parse_uniform(data: bytes, ends: NDArray[np.intp]) -> Any:
     """Parse lines as a table with one row each; return None unless all are flat objects.
 
-    `ends` are the ends of the lines: exactly one object begins and ends in each.
+    `ends` are the ends of the lines. Exactly one object must begin and end in each line.
     """
     marks = np.frombuffer(data, dtype=np.uint8)
     for at in (np.flatnonzero(marks == mark) for mark in b"{}"):
@@ -145,7 +145,7 @@ def parse_uniform(data: bytes, ends: NDArray[np.intp]) -> Any:
 
 
 def parse_object(line: bytes, parse_int: Callable[[str], Any] = int) -> dict[str, Any]:
-    """Parse a line that is one JSON object; raise ValueError with the reason otherwise.
+    """Parse a line as one JSON object; raise ValueError if it is anything else.
 
     Examples
     --------
@@ -170,11 +170,11 @@ def parse_object(line: bytes, parse_int: Callable[[str], Any] = int) -> dict[str
 
 
 def _parse_json(lines: bytes) -> Any:
-    """Parse lines as a table with a row for each that is not blank; raise ArrowInvalid otherwise.
+    """Parse lines as a table with one row per line that is not blank, or raise ArrowInvalid.
 
     PyArrow crashes on a null before the first object, reads other nulls as rows of missing values,
-    and ignores where lines end. If every line begins and ends with a brace, no object continues
-    over the end of a line, and as many rows as lines means one row per line.
+    and ignores the ends of lines. If every line begins and ends with a brace, no object extends
+    over several lines; if there are also as many rows as lines, each line is one row.
     """
     text = lines.strip(BLANKS)
     rows = text.count(b"\n") + 1
@@ -214,10 +214,10 @@ def _brackets(marks: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.b
 
 
 def _is_shallow(lines: bytes) -> bool:
-    """Check quickly that brackets are too few for the maximum depth, wherever they are.
+    """Check quickly whether there are too few brackets to exceed the maximum depth.
 
-    A value may continue over many lines: the depth is at most the number of brackets of one line
-    and of those that other lines leave open.
+    A value may extend over many lines, so the depth is at most the number of brackets in one line
+    plus the number that other lines leave open.
     """
     marks = np.frombuffer(lines, dtype=np.uint8)
     ends = np.flatnonzero(marks == NEWLINE)
@@ -233,7 +233,7 @@ def _non_blank(lines: bytes) -> list[bytes]:
 
 
 def _keep_exact(table: Any, lines: bytes) -> Any:
-    """Turn a column into text if float64 cannot represent its integers."""
+    """Convert columns to text whose integers float64 cannot represent."""
     for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
         if not pa.types.is_float64(kind):
             continue
@@ -252,7 +252,7 @@ def _parse_int(text: str) -> int | float:
 
 
 def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches of labels and entries, both as text."""
+    """Yield record batches of a LIBSVM file: labels and entries, both as text."""
     done = 0
     for lines in WholeLines(source.text(BLOCK)):
         lines = lines.replace(b"\r", b"\n")
@@ -268,7 +268,7 @@ def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
-    """Split lines into labels and entries; return them and the lines that are rows, from 0.
+    """Split lines into labels and entries; return them and the line number, from 0, of each row.
 
     The label is null where it is missing or a question mark. Comments and blank lines are not rows.
     """
@@ -284,7 +284,7 @@ def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
 
 
 def unify_libsvm(source: Source, batches: Iterable[Any]) -> Any:
-    """Return the schema of all rows: labels are numbers if all of them are."""
+    """Return the schema of the rows of all batches; labels are numbers if every label is one."""
     types = Types([LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
     for batch in batches:
         types.add(batch)
@@ -292,22 +292,23 @@ def unify_libsvm(source: Source, batches: Iterable[Any]) -> Any:
 
 
 def conform_libsvm(source: Source, batch: Any, schema: Any) -> Any:
-    """Convert the labels of a batch to the type that all rows have."""
+    """Convert the labels of a batch to the type of the labels of all rows."""
     labels = convert(batch.column(LABEL), schema.field(LABEL).type)
     return pa.RecordBatch.from_arrays([labels, batch.column(ENTRIES)], schema=schema)
 
 
 @dataclass(frozen=True)
 class JsonFeed:
-    """JSON lines: one object per line; a null is a missing value."""
+    """Reader of JSON lines as rows of a stream; a null is a missing value."""
 
     target: str
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read uniform lines together, found by halves, and the others one by one.
+        """Read uniform lines as tables, and other lines one by one.
 
-        Many lines are read one by one if neither the first nor the last are uniform.
+        A chunk that is not uniform is split into halves. All lines of a large chunk are read one by
+        one if neither its first nor its last lines are uniform.
         """
         n = chunk.count
         if n >= MANY_LINES:
@@ -320,19 +321,19 @@ class JsonFeed:
         return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
 
     def _read_table(self, chunk: Chunk) -> Batch | None:
-        """Read lines as a table of numbers and labels; return None if they may be anything else."""
+        """Read lines as a table of numbers and labels; return None if they may differ."""
         found = parse_uniform(chunk.data, chunk.ends)
         if found is None:
             return None
         columns = {name: found.column(name).combine_chunks() for name in found.column_names}
         y = columns.pop(self.target, pa.nulls(chunk.count))
-        # The first value decides what a column is: one without any value is not known yet.
+        # The first value decides the kind of a column, which is unknown until there is one.
         used = {n: v for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)}
         if not used or y.type not in JSON_LABELS:
             return None
         if any(v.type not in (pa.int64(), pa.float64()) for v in used.values()):
             return None
-        if y.type == pa.float64():  # integers among them are other labels: 1 is not 1.0
+        if y.type == pa.float64():  # as labels, the integer 1 and the float 1.0 differ
             keys = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
             integer = rf"(?:{'|'.join(map(re.escape, keys))})\s*:\s*-?\d+\s*[,}}]"
             if re.search(integer.encode(), chunk.data):
@@ -370,7 +371,7 @@ class JsonFeed:
         return Batch(chunk, raw=True).without(reasons, rows=rows)
 
     def check_target(self, some_lines: Iterable[bytes]) -> None:
-        """Raise UsageError, which names the keys, if no line has the target."""
+        """Raise UsageError if no line has the target; the message names the keys."""
         keys: dict[str, None] = {}
         for line in some_lines:
             with suppress(ValueError):
@@ -388,10 +389,10 @@ class JsonFeed:
 
 @dataclass(frozen=True)
 class LibsvmFeed:
-    """LIBSVM lines: a label, then index:value; a missing label or ? only asks for a prediction."""
+    """Reader of LIBSVM lines as rows of a stream; without a label, a row is only predicted."""
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk, features named by their index."""
+        """Read the rows of a chunk; features are named by their index."""
         reasons: dict[int, str] = {}
         parts = parse_by_halves(chunk, self._parse, reasons)
         rows = [(first + at, x, y) for first, part in parts for at, x, y in part]

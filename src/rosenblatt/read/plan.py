@@ -1,4 +1,4 @@
-"""Plan: the decision on each column, from the options and a survey of all cells."""
+"""Decisions on the kind of each column, from the options and a survey of all cells."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from rosenblatt.read.types import MAX_LABELS, Rows, Survey
 from rosenblatt.tables import LARGE
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
-HANDFUL = 5  # up to this number, labels may all be rare
+HANDFUL = 5  # up to this number of labels, all may be rare
 USUAL_TARGETS = ("label", "y", "target", "class", "outcome")  # usual names of the target
 FEW = 50  # a text column with at most this many distinct values is a category
-MOSTLY = 0.9  # share of numbers from which a text column counts as numeric, with typos
-MOST_WORDS = 1 << 24  # there is a weight for each
-MOST_COMPARED = 1000  # names that a mistyped one is compared with
+MOSTLY = 0.9  # minimum share of numbers in a text column that counts as numeric
+MOST_WORDS = 1 << 24  # maximum number of words, each of which has a weight
+MOST_COMPARED = 1000  # maximum number of names that a mistyped name is compared with
 
 Style = tuple[str, str]  # decimal mark and unit of formatted numbers
 
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Options for the columns; those left empty are decided from the data."""
+    """Options for the columns; an empty option is decided from the data."""
 
     target: str | None = None
     positive: str | None = None
@@ -66,7 +66,7 @@ class ColumnOptions:
 
 @dataclass(frozen=True)
 class Plan:
-    """The decision on all columns, with notes for the user."""
+    """The kinds of all columns, with notes for the user."""
 
     encoding: Encoding
     target: TargetColumn
@@ -75,7 +75,7 @@ class Plan:
 
 
 def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
-    """Return options that give some of the rows the same columns as all rows."""
+    """Return options with which any part of the rows gets the same columns as all rows."""
     columns, target = made.encoding.columns, made.target
     return ColumnOptions(
         target.column,
@@ -90,7 +90,7 @@ def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
 
 
 def make_plan(rows: Rows, options: ColumnOptions, name: str) -> Plan:
-    """Decide what each column is, in one pass over all rows and a second for words.
+    """Decide the kind of each column, in one pass over all rows and a second pass for words.
 
     `name` is the name of the rows in messages.
     """
@@ -106,7 +106,7 @@ def make_plan(rows: Rows, options: ColumnOptions, name: str) -> Plan:
 
 
 def plan_encoding(table: Any, options: ColumnOptions, name: str) -> Encoding:
-    """Decide the encoding of some rows of a table, whatever their labels are."""
+    """Decide the encoding of the features of a table, without regard to its labels."""
     rows = Rows.of(table)
     surveys = survey_columns(rows, options, name)
     features = {n: survey for n, survey in surveys.items() if n != options.target}
@@ -141,13 +141,13 @@ def decide_columns(
 
 
 def _note_left_out(columns: Collection[str], why: str) -> Iterator[str]:
-    """Yield a note on columns that are left out, if there are any."""
+    """Yield a note on columns that are left out, if any column is."""
     if columns:
         yield f"{join_words([quote_column(n) for n in columns])} left out: {why}"
 
 
 def survey_columns(rows: Rows, options: ColumnOptions, name: str) -> dict[str, Survey]:
-    """Survey all columns that are not ignored."""
+    """Return the statistics of all columns that are not ignored."""
     ignored = set(find_columns(rows.names, options.ignore, "ignore"))
     if options.known is not None:
         ignored |= set(rows.names).difference(column.name for column in options.known)
@@ -182,7 +182,7 @@ def survey_columns(rows: Rows, options: ColumnOptions, name: str) -> dict[str, S
 
 
 def _column_types(schema: Any, forced: dict[str, str]) -> dict[str, Any]:
-    """Return the types of columns; bytes are text, and so are dates as categories."""
+    """Return the types of columns, with text for bytes and for dates that are categories."""
     text = {
         field.name
         for field in schema
@@ -192,7 +192,7 @@ def _column_types(schema: Any, forced: dict[str, str]) -> dict[str, Any]:
 
 
 def _values_to_keep(kind: Any, forced: str | None) -> int | None:
-    """Return how many distinct values to keep: all of a category, else enough."""
+    """Return the maximum number of distinct values to keep; None (all) for a category."""
     if forced == "category" or (forced is None and is_text(kind) and pa.types.is_dictionary(kind)):
         return None
     return FEW if forced is None and is_text(kind) else 0
@@ -207,7 +207,7 @@ def check_column_names(names: Sequence[str], options: ColumnOptions) -> None:
 
 
 def find_column(names: Sequence[str], given: str, parameter: str) -> str:
-    """Find a column by name or number, from 1, or from the end with -1."""
+    """Find a column by its name, by its number from 1, or by its number from the end, -1."""
     if given in names:
         return given
     try:
@@ -224,7 +224,7 @@ def find_column(names: Sequence[str], given: str, parameter: str) -> str:
 
 
 def list_columns(names: Sequence[str], given: str) -> str:
-    """List the columns for a message about one that does not exist, the closest names first.
+    """List the columns for a message about a wrong name, with the closest names first.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def list_columns(names: Sequence[str], given: str) -> str:
 
 
 def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> list[str]:
-    """Find the columns that a parameter names."""
+    """Find the columns whose names or numbers a parameter has."""
     there = set(names)
     return [one if one in there else find_column(names, one, parameter) for one in given]
 
@@ -248,7 +248,7 @@ def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> 
 def _find_target(
     names: list[str], surveys: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[str, str]:
-    """Find the target column; return also why it was chosen, if it was guessed."""
+    """Find the target column; return it and, if it was guessed, the reason."""
     if options.target is not None:
         return find_column(names, options.target, "target"), ""
     if any(survey.entries for survey in surveys.values()):
@@ -281,10 +281,10 @@ def _find_target(
 
 
 def _likely_targets(surveys: dict[str, Survey], few: list[str]) -> list[str]:
-    """Return the columns that may be the target, the likeliest first.
+    """Return the columns that may be the target, the likeliest column first.
 
-    A column with a usual name comes first, then the last and the first column of the table, where
-    their values could be labels, then those with few values.
+    Columns with a usual name come first, then the last and the first column of the table, if their
+    values could be labels, then columns with few values.
     """
     ends = list(surveys)[-1:] + list(surveys)[:1]
     usual = [n for n in surveys if n.strip().casefold() in USUAL_TARGETS]
@@ -293,7 +293,7 @@ def _likely_targets(surveys: dict[str, Survey], few: list[str]) -> list[str]:
 
 
 def _could_be_labels(survey: Survey) -> bool:
-    """Check whether a column would be accepted as labels, and has few of them."""
+    """Check whether a column would be accepted as labels, and has few different values."""
     labels = _sort_labels(survey)
     if not 2 <= len(labels) <= FEW:
         return False
@@ -307,7 +307,7 @@ def _could_be_labels(survey: Survey) -> bool:
 def _texts_with_few_values(
     names: list[str], surveys: dict[str, Survey], options: ColumnOptions
 ) -> list[str]:
-    """Return text columns with a few values whose kind was not requested."""
+    """Return the text columns with few different values whose kind was not requested."""
     forced = requested_kinds(names, options)
     texts = {
         n: s for n, s in surveys.items() if n not in forced and is_text(s.type) and not s.is_empty
@@ -324,9 +324,9 @@ def _texts_with_few_values(
 def _decide_labels(
     survey: Survey, column: str, request: tuple[str | None, bool], name: str
 ) -> TargetColumn:
-    """Decide the labels of the target; raise DataError if its values are not like labels.
+    """Decide the labels of the target; raise DataError if its values do not look like labels.
 
-    If a positive label is given, all other values together are the negative one.
+    If a positive label is given, all other values together are the negative label.
     """
     check_readable(survey.type, name, column)
     positive, any_values = request
@@ -346,7 +346,7 @@ def _decide_labels(
 
 
 def _sort_labels(survey: Survey) -> list[Any]:
-    """Sort the labels; decimals become numbers only if float64 tells them apart."""
+    """Sort the labels; decimals become floats only if float64 distinguishes all of them."""
     labels = [] if survey.labels is None else list(survey.labels.values)
     if not pa.types.is_decimal(survey.type):
         return sorted(labels)
@@ -447,7 +447,7 @@ def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, s
 def _decide_kinds(
     surveys: dict[str, Survey], forced: dict[str, str], options: ColumnOptions, name: str
 ) -> tuple[dict[str, str], dict[str, Style]]:
-    """Decide the kind of each column, and the format of numbers in text."""
+    """Decide the kind of each column, and the format of numbers in text columns."""
     for n, survey in surveys.items():
         if not survey.entries:
             check_readable(survey.type, name, n)
@@ -474,7 +474,7 @@ def _decide_kinds(
 
 
 def _number_format(survey: Survey, decimal: str | None, requested: bool) -> Style | None:
-    """Return decimal mark and unit of text that is read as numbers; None if plain."""
+    """Return the decimal mark and the unit of numbers in text; None for plain numbers."""
     dots, commas = (survey.styles.fits[mark] for mark in DECIMALS)
     if not requested and dots != commas:
         decimal = "." if dots > commas else ","
@@ -484,7 +484,7 @@ def _number_format(survey: Survey, decimal: str | None, requested: bool) -> Styl
 
 
 def _accepts_commas(survey: Survey, requested: str | None) -> bool:
-    """Check whether later rows of the column may have decimal commas."""
+    """Check whether later rows of a column may have decimal commas."""
     if is_text(survey.type):
         return _may_have_commas(survey)
     return bool(
@@ -502,7 +502,7 @@ def _may_have_commas(survey: Survey) -> bool:
 def _note_numbers_in_text(
     surveys: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str]
 ) -> Iterator[Message]:
-    """Yield notes on columns that look like numbers but are not read as numbers."""
+    """Yield notes on text columns that look like numbers but are not read as numbers."""
     text = {"category": "categories", "text": "words", "id": "ids"}
     for n, survey in surveys.items():
         if n not in forced and kinds[n] in text and _looks_like_numbers(survey):
@@ -575,7 +575,7 @@ def _select_words(
 
 
 def check_readable(kind: Any, name: str, column: str) -> None:
-    """Raise DataError if a column type cannot be learned from."""
+    """Raise DataError if a column has a type that cannot be learned from."""
     if unknown := unusable_content(kind):
         also = (", or ", with_column("category", column)) if is_moment(kind) else ()
         raise DataError(

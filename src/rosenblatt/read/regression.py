@@ -1,4 +1,4 @@
-"""Read a table as a regression: a target, and regressors as numbers or categories."""
+"""Reading of a table as a regression: its target and regressors."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from rosenblatt.rownames import RowNames
 from rosenblatt.text import join_words, plural, quote_column, sanitize
 
 NO_COLUMNS: tuple[str, ...] = ()
-WIDEST = 4096  # most columns that a LIBSVM file is expanded to
+WIDEST = 4096  # maximum number of columns to which a LIBSVM file is expanded
 
 
 @dataclass(frozen=True)
 class RegressionPlan:
-    """Columns of a regression."""
+    """The columns of a regression and their roles."""
 
     target: tuple[str, ...]  # one column or two; empty if a formula names it
     columns: tuple[Column, ...]  # the regressors, or all columns of a formula
@@ -67,7 +67,7 @@ class RegressionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Complete rows of a regression, read from a table."""
+    """The complete rows of a table, read as a regression."""
 
     plan: RegressionPlan
     frame: Any  # regressors as an Arrow table: doubles, and text for categories
@@ -81,12 +81,12 @@ class Regression:
 
     @property
     def row_names(self) -> RowNames:
-        """Names of the rows: their positions in the file, from 1."""
+        """Names of the rows: their positions in the file, counted from 1."""
         return RowNames(1, positions=self.rows)
 
     @property
     def given(self) -> tuple[Any, Any]:
-        """X and y, or the formula and its table."""
+        """Arguments of `separation`: X and y, or the formula and its table."""
         formula = self.plan.formula
         return (self.frame, self.answers) if formula is None else (formula, self.frame)
 
@@ -99,10 +99,10 @@ def read_regression(
     groups: str | None = None,
     formula: str | None = None,
 ) -> Regression:
-    """Read a file as a regression, deciding its columns as for training.
+    """Read a file as a regression; the kinds of columns are decided as for training.
 
     The target may be two columns with a comma between them. With a formula, the columns are those
-    that it names, and rows with missing values are left for the formula to drop.
+    that it names, and the formula drops rows with missing values.
     """
     name, drop = source.name, options.missing == "drop"
     advice = Message("Give ", Parameter("missing", "drop"), ".")
@@ -161,7 +161,7 @@ def read_regression(
 
 
 def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> Regression:
-    """Read a file as a regression with known columns, dropping incomplete rows."""
+    """Read a file as a regression with the columns of a plan, dropping incomplete rows."""
     text = tuple(column.name for column in plan.columns if isinstance(column, Category))
     with locate_errors(source, layout, advice=""):
         table = read_whole(source, with_types(source, layout, ColumnOptions(categories=text)))
@@ -172,7 +172,7 @@ def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> 
 
 
 def find_targets(names: Sequence[str], given: str) -> tuple[str, ...]:
-    """Find the column that a target names, or the two with a comma between them."""
+    """Find the target column, or two target columns that are separated by a comma."""
     if given in names or "," not in given:
         return (find_column(names, given, "target"),)
     found = tuple(find_column(names, one.strip(), "target") for one in given.split(","))
@@ -259,7 +259,7 @@ def _encode_rows(
 def _find_gaps(
     cells: Any, drop: bool, name: str, texts: Any, expected: str = "a number"
 ) -> NDArray[np.bool_]:
-    """Return which values are missing; raise BadCellError unless such rows are dropped.
+    """Return a mask of missing values; raise BadCellError unless rows with them are dropped.
 
     `texts` are the cells as written, for the message on a cell that is not a number.
     """

@@ -1,4 +1,4 @@
-"""Sources of bytes, formats, and the memory and threads that reading may use."""
+"""Files as sources of bytes, their formats, and the memory and threads for reading."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNREADABLE = (OSError, pa.ArrowException, UnicodeError, *PACKING)
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is laid out, as far as the user says; None: detect it."""
+    """Format and dialect of a file, as requested by the user; None means to detect them."""
 
     format: str | None = None  # one of FORMATS, with or without its dot
     separator: str | None = None  # between cells; " " means any blanks
@@ -66,7 +66,7 @@ class Source:
 
     @classmethod
     def find(cls, given: str) -> Source:
-        """Open a path, or standard input for "-"."""
+        """Create a source from a path; "-" is standard input."""
         if given == "-":
             return cls.keep("standard input", sys.stdin.buffer)
         try:
@@ -97,14 +97,14 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """Suffix that indicates the format: ".csv" for credit.csv.gz."""
+        """Suffix of the name that indicates the format, such as ".csv" for credit.csv.gz."""
         suffixes = [suffix.lower() for suffix in Path(self.member or self.name).suffixes]
         suffixes = suffixes[:-1] if suffixes and suffixes[-1] in PACKED_SUFFIXES else suffixes
         return "".join(suffixes[-1:])
 
     @property
     def size(self) -> int:
-        """Approximate number of bytes once decompressed."""
+        """Approximate number of bytes after decompression."""
         if self.member is not None:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.getinfo(self.member).file_size
@@ -112,7 +112,7 @@ class Source:
         return size if self.compression is None else UNPACKED * size
 
     def open(self) -> Any:
-        """Open the decompressed bytes as a PyArrow stream, with few of them in memory."""
+        """Open the decompressed bytes as a PyArrow stream that keeps few bytes in memory."""
         try:
             if self.compression in (None, "gzip", "zstd"):
                 return pa.input_stream(self.path, compression=self.compression)
@@ -123,7 +123,7 @@ class Source:
             raise make_open_error(self.name, error) from None
 
     def open_seekable(self) -> Any:
-        """Open the decompressed bytes with seeking, as formats with a footer need it."""
+        """Open the decompressed bytes for seeking, which formats with a footer need."""
         if self.compression is None:
             try:
                 return pa.OSFile(self.path, "rb")
@@ -141,7 +141,7 @@ class Source:
                 raise DataError(f"{self.name} is damaged: {error_line(error)}") from None
 
     def text(self, size: int = HEAD, encoding: str = "utf-8") -> Iterator[bytes]:
-        """Yield the blocks of a text file as UTF-8, checked as they are read."""
+        """Yield the blocks of a text file as UTF-8; each block is checked by `TextCheck`."""
         check, blocks = TextCheck(self.name), self.blocks(size)
         if encoding == "utf-8":
             return map(check, blocks)
@@ -156,7 +156,7 @@ class Source:
         return map(decode, chain(blocks, (b"",)))
 
     def count_lines(self) -> int:
-        """Count the lines; the last one may lack its newline."""
+        """Count the lines; the last line may lack its newline."""
         count, last = 0, b"\n"
         for block in self.blocks():
             count += block.count(b"\n")
@@ -166,7 +166,7 @@ class Source:
     def head(self) -> bytes:
         """Return the first bytes, cut at the end of a line if the file continues.
 
-        More are read where lines are so long that they would be fewer than three.
+        If lines are long, more bytes are read, until there are three lines.
         """
         check, parts, lines, size = TextCheck(self.name), list[bytes](), 0, 0
         for block in self.blocks():
@@ -181,7 +181,7 @@ class Source:
 
 
 class TextCheck:
-    """Checks blocks of text: removes a UTF-8 byte-order mark, refuses endless lines."""
+    """Check of blocks of text: no line is too long; a UTF-8 byte-order mark is removed."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -190,10 +190,10 @@ class TextCheck:
         self.lines = 0  # number of finished lines
 
     def __call__(self, block: bytes) -> bytes:
-        """Return the block; raise DataError as soon as a line is too long."""
+        """Return the block without a byte-order mark; raise DataError if a line is too long."""
         if not self.begun:
             block, self.begun = block.removeprefix(codecs.BOM_UTF8), bool(block)
-        for at in range(0, len(block), LONGEST_LINE):  # no part holds such a line
+        for at in range(0, len(block), LONGEST_LINE):  # a part is not longer than the longest line
             self._check(block[at : at + LONGEST_LINE])
         return block
 
@@ -210,7 +210,7 @@ class TextCheck:
 
 
 class WholeLines:
-    """Cuts blocks of bytes at the ends of lines; `rest` holds an unfinished line."""
+    """Blocks of bytes, cut at the ends of lines; `rest` holds an unfinished line."""
 
     def __init__(self, blocks: Iterable[bytes], cut: Callable[[bytes], int] | None = None) -> None:
         self.blocks = blocks
@@ -232,8 +232,8 @@ class WholeLines:
 
 
 def too_many_columns_error(name: str, columns: int) -> DataError:
-    """Create the error for a table with too many columns."""
-    advice = "Look at how its rows end, or write what is not zero as LIBSVM"
+    """Create the error about a table with too many columns."""
+    advice = "Check how its rows end, or write the nonzero values as LIBSVM"
     return DataError(f"{name} has {columns:,} columns, more than {MOST_COLUMNS:,}. {advice}.")
 
 
@@ -288,22 +288,22 @@ ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#
 
 
 class HasHead(Protocol):
-    """A file or a stream, of which at least the beginning can be read."""
+    """A file or a stream whose beginning can be read."""
 
     @property
     def name(self) -> str:
-        """Name in messages."""
+        """Name of the file or stream in messages."""
 
     @property
     def suffix(self) -> str:
-        """Suffix that indicates the format."""
+        """Suffix of the name that indicates the format."""
 
     def head(self) -> bytes:
-        """Return the first bytes, whole lines if there are any."""
+        """Return the first bytes; if they contain whole lines, only these."""
 
 
 def format_of(source: HasHead, layout: Layout = Layout()) -> str:
-    """Return the format: as requested, or by first bytes, name or first line."""
+    """Return the requested format; without one, detect it from the first bytes, name or line."""
     if layout.format is not None:
         suffix = "." + layout.format.lower().lstrip(".")
         if suffix not in FORMATS:
@@ -325,7 +325,7 @@ def format_of(source: HasHead, layout: Layout = Layout()) -> str:
     if source.suffix in FORMATS:
         return FORMATS[source.suffix]
     first = next((line for line in head.splitlines() if line.strip()), b"").strip()
-    if re.match(rb"\s*(\[\s*)?\{", head):  # an array, too: the reader explains the error
+    if re.match(rb"\s*(\[\s*)?\{", head):  # the reader explains that an array is wrong
         return "JSON lines"
     return "LIBSVM" if ENTRIES.match(first) else "CSV"
 
@@ -368,7 +368,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def find_table_in_zip(path: str, name: str) -> str:
-    """Return the only table of a zip file; raise DataError if there is none or several."""
+    """Return the name of the only table in a zip file; raise DataError if there is not just one."""
     try:
         with zipfile.ZipFile(path) as archive:
             inside = [one for one in archive.infolist() if not _is_system_file(one.filename)]
@@ -393,7 +393,7 @@ def _is_system_file(name: str) -> bool:
 
 CGROUP = Path("/sys/fs/cgroup")
 LEAST, MOST = 1 << 18, 1 << 23  # bytes per batch; larger batches exceed the cache
-SHARE = 256  # part of the free memory per batch; several are in memory at once
+SHARE = 256  # a batch gets 1/256 of the free memory; several are in memory at once
 
 
 def batch_bytes() -> int:
@@ -403,7 +403,7 @@ def batch_bytes() -> int:
 
 
 def free_memory() -> int | None:
-    """Return the bytes that the machine, control group and limits leave, or None."""
+    """Return the free bytes of machine, control group and limits; None if unknown."""
     known = [
         amount
         for amount in (_machine_memory(), _group_memory(), *_limit_memory())
@@ -423,7 +423,7 @@ def _machine_memory() -> int | None:
 
 
 def _group_memory() -> int | None:
-    """Return what the control groups allow; cached pages of files count as free."""
+    """Return the free bytes of the control groups; cached pages of files count as free."""
     left = []
     for line in _lines("/proc/self/cgroup"):
         _, kinds, name = [*line.split(":", 2), "", ""][:3]
@@ -479,17 +479,17 @@ def _number(path: Path) -> int | None:
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-READY = 2  # items made in advance at most
+READY = 2  # maximum number of items made in advance
 POLL_SECONDS = 0.05
 
 
 def read_in_background(
     items: Iterable[T], ready: int = READY, idle: float | None = None
 ) -> Iterator[T]:
-    """Yield items made by another thread, in order; its errors are raised here.
+    """Yield items in order while another thread makes them; its errors are raised here.
 
-    With `idle`, None comes after that many seconds without an item, and closing early does not wait
-    for the thread, which may itself be waiting for a line of a stream.
+    With `idle`, None is yielded after that many seconds without an item, and closing early does not
+    wait for the thread, which may be waiting for a line of a stream.
 
     Examples
     --------
@@ -546,7 +546,7 @@ def read_in_background(
 
 
 def map_in_threads(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """Yield the results of `work` in the order of the items, one thread per core.
+    """Yield the results of `work` in the order of the items, with one thread per core.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Streams: chunks of whole lines or rows, their format, and places to resume at."""
+"""Streams of lines or rows: reading in chunks, format, and positions to resume from."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ from rosenblatt.read.source import (
 )
 from rosenblatt.text import join_words, plural, quote_column
 
-CHUNK = 1 << 22  # bytes per read at most; smaller chunks cost more to pass on
+CHUNK = 1 << 22  # maximum number of bytes per read; smaller chunks cost more to pass on
 PIPE = 1 << 20  # size of the buffer of a pipe
 POLL_SECONDS = 0.1
-TAIL = 1 << 16  # bytes before a place that its checksum covers
-FIRST_LINES = 1000  # searched for a first value of each column
+TAIL = 1 << 16  # number of bytes before a place that its checksum covers
+FIRST_LINES = 1000  # number of lines that are searched for a first value of each column
 
 Some = TypeVar("Some", Chunk, RowChunk)
 
@@ -74,19 +74,19 @@ class RowStream:
             self.checksum_of_end = hashlib.sha256(file.read()).hexdigest()
 
     def go_to(self, place: Place, expected: str) -> None:
-        """Raise DataError if this is not the file of the checkpoint."""
+        """Raise DataError if the file is not that of the checkpoint."""
         if expected != self.checksum_of_end:
             raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
 
     def checksum(self) -> str:
-        """Return the checksum of the end of the file, which lists all its parts."""
+        """Return the checksum of the end of the file, where Parquet lists all parts."""
         return self.checksum_of_end
 
     def passed(self, rows: RowChunk) -> None:
-        """Do nothing: the checksum does not depend on the place."""
+        """Do nothing, because the checksum does not depend on the place."""
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[RowChunk]:
-        """Yield batches of rows starting at `begin`, also cut at multiples of `every` rows."""
+        """Yield the rows from `begin` on in batches, also cut at multiples of `every` rows."""
         place = begin
         for batch in filter(len, parquet_batches(self.source, Layout(), begin.lines)):
             for rows in _cut_at_multiples(RowChunk(batch, place), every):
@@ -97,8 +97,8 @@ class RowStream:
 class LineStream:
     """A file or standard input ("-") as chunks of whole lines.
 
-    The file may be compressed, or still be growing: with `follow` the stream waits for more at its
-    end; with `growing` more may come in another run, to which an unfinished last line is left.
+    The file may be compressed, or still grow: with `follow`, the stream waits for more lines at its
+    end; with `growing`, an unfinished last line is left for the next run.
     """
 
     def __init__(self, path: str, follow: bool = False, growing: bool = False) -> None:
@@ -127,7 +127,7 @@ class LineStream:
         return Path(self.name).suffix.lower() if self.packed is None else self.packed.suffix
 
     def head(self) -> bytes:
-        """Return the first whole lines, which `chunks` yields again."""
+        """Return the first whole lines, which `chunks` will yield again."""
         while b"\n" not in self.first and not is_binary(self.first) and self.more():
             pass
         if self.growing and self.first and b"\n" not in self.first:
@@ -137,13 +137,13 @@ class LineStream:
         return self.first[: self.first.rfind(b"\n") + 1] or self.first
 
     def more(self) -> bool:
-        """Extend the head; return whether there was more to read."""
+        """Read more bytes into the head; return whether there were any."""
         block = self._read()
         self.first += block
         return bool(block)
 
     def skip_lines(self, count: int) -> Place:
-        """Skip the lines up to the header; return the place after them."""
+        """Skip the first `count` lines; return the place after them."""
         place = Place()
         for _ in range(count):
             self.head()
@@ -153,7 +153,7 @@ class LineStream:
         return place
 
     def go_to(self, place: Place, expected: str) -> None:
-        """Skip to a place; raise DataError if the bytes before it differ."""
+        """Skip to a place; raise DataError if the bytes before it differ from the checkpoint's."""
         left = place.bytes
         while left > 0:
             block = self.first or self._read(now=True)
@@ -176,7 +176,7 @@ class LineStream:
         return hashlib.sha256(self.tail).hexdigest()
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
-        """Yield whole lines starting at `begin`, also cut at multiples of `every` lines."""
+        """Yield the lines from `begin` on in chunks, also cut at multiples of `every` lines."""
         self.place, self.lines = begin, WholeLines(self._blocks())
         for data in self.lines:
             if self.growing and not data.endswith(b"\n"):
@@ -188,7 +188,7 @@ class LineStream:
 
     @property
     def waits(self) -> Place | None:
-        """Place where an unfinished line begins, if there is one."""
+        """Place where an unfinished last line begins, or None."""
         return self.place if any(self.lines.rest) else None
 
     def _blocks(self) -> Iterator[bytes]:
@@ -225,11 +225,11 @@ class LineStream:
 
 
 def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineStream | RowStream:
-    """Open a stream of lines, or of rows if it is a Parquet file."""
+    """Open a file as a stream of lines, or a Parquet file as a stream of rows."""
     source = LineStream(data, follow, growing)
     if follow and source.packed is not None:
         raise UsageError(
-            Parameter("follow", True), f" is for a file that grows, and {data} is compressed."
+            Parameter("follow", True), f" needs a file that can grow, but {data} is compressed."
         )
     if format_of(source, layout) != "Parquet":
         return source
@@ -248,7 +248,7 @@ def _cut_at_multiples(chunk: Some, every: int | None) -> Iterator[Some]:
 
 
 def _enlarge_pipe(fd: int) -> None:
-    """Enlarge the buffer of a pipe where the system can, for fewer and larger reads."""
+    """Enlarge the buffer of a pipe, if the system can, so that reads are fewer and larger."""
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 
@@ -259,7 +259,7 @@ def _enlarge_pipe(fd: int) -> None:
 
 
 class StreamFormat(NamedTuple):
-    """How to read a stream, the known kinds of its keys, where its rows begin, and notes."""
+    """How to read a stream: its feed, known kinds of columns, begin of the rows, and notes."""
 
     feed: Any
     kinds: Kinds
@@ -335,9 +335,9 @@ def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> S
 def _first_kinds(
     source: LineStream, feed: CsvFeed, header: int, requested: Kinds
 ) -> tuple[Kinds, int]:
-    """Decide the kinds of columns from their first values; return also the number of lines read.
+    """Decide the kinds of columns from their first values; return them and the lines read.
 
-    Waits for a value in each column, but not for more than FIRST_LINES lines.
+    Lines are read until each column has a value, but not more than FIRST_LINES lines.
     """
     ended = False
     while True:
@@ -409,13 +409,13 @@ FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, Js
 
 
 def feed_to_json(feed: Feed) -> dict[str, Any]:
-    """Return how a stream is read, as a checkpoint stores it."""
+    """Return the description of a feed that a checkpoint stores."""
     fields = {"kind": type(feed).__name__, **asdict(feed)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
 
 
 def feed_from_json(stored: dict[str, Any]) -> Any:
-    """Restore what `feed_to_json` returned; raise TypeError for anything else."""
+    """Restore a feed from the result of `feed_to_json`; raise TypeError on anything else."""
     fields = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
     for value in fields.values():
         words = value.values() if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""Types of columns, decided from their text, and statistics of all their cells."""
+"""Types of columns, decided from text, and statistics of the cells of a column."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOMENTS = (
     *(pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
 )
 TYPES = (pa.null(), pa.int64(), pa.bool_(), *MOMENTS, pa.float64(), pa.string(), pa.binary())
-FIRST = 100  # cells that are searched for a value before all are
+FIRST = 100  # number of cells that are searched for a value before all others
 # The first cell limits a column to these types, and text.
 SHAPES = {
     r"[01]": (pa.int64(), pa.bool_(), pa.float64()),
@@ -52,7 +52,7 @@ LONG = r"\d{16}"  # integers with fewer digits are exact in float64
 
 
 class Types:
-    """Types that fit all cells of each column so far."""
+    """For each column, the types that fit all of its cells so far."""
 
     def __init__(
         self, names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
@@ -61,7 +61,7 @@ class Types:
         self.fitting = {name: tuple(kinds) for name in names}
 
     def add(self, batch: Any) -> None:
-        """Narrow the types down by a batch of text, or of bytes that may be text."""
+        """Remove the types that do not fit a batch of text, or of bytes that may be text."""
         for name, kinds in self.fitting.items():
             cells = batch.column(name)
             if (first := _first_value(cells)) is not None:
@@ -86,7 +86,7 @@ def convert_to_best_type(cells: Any, decimal: str) -> Any:
 
 
 def possible_types(text: str) -> tuple[Any, ...]:
-    """Return the types that a column with this cell can have.
+    """Return the types that a column can have if `text` is one of its cells.
 
     Examples
     --------
@@ -100,10 +100,10 @@ def possible_types(text: str) -> tuple[Any, ...]:
 
 
 def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
-    """Convert text to a type, missing cells to null; raise ArrowInvalid if one does not fit.
+    """Convert text to a type; raise ArrowInvalid if a cell does not fit. Missing cells are null.
 
-    Where doubles would stand for other integers than are written, the cells stay text: whoever
-    takes them as numbers can say which one it is.
+    If doubles cannot represent the integers that are written, the cells stay text, so that a later
+    error can quote the cell.
     """
     if pa.types.is_binary(kind) or pa.types.is_string(kind):
         return cells.cast(kind)
@@ -139,7 +139,7 @@ def read_numbers(cells: Any, decimal: str) -> Any:
 
 
 def convert_promised(cells: Any, kind: Any, decimal: str, name: str) -> Any:
-    """Convert a column; raise BadCellError for the first cell that does not fit."""
+    """Convert a column to a type; raise BadCellError on the first cell that does not fit."""
     try:
         return convert(cells, kind, decimal)
     except pa.ArrowInvalid:
@@ -156,7 +156,7 @@ def convert_promised(cells: Any, kind: Any, decimal: str, name: str) -> Any:
 
 
 def _try_convert(cells: Any, kind: Any, decimal: str) -> Any:
-    """Return the cells in a type, or None if they do not all fit it exactly."""
+    """Convert cells to a type; return None unless all of them fit it exactly."""
     try:
         found = convert(cells, kind, decimal)
     except pa.ArrowInvalid:
@@ -175,7 +175,7 @@ def _cast(cells: Any, kind: Any, decimal: str) -> Any:
 
 
 def _with_points(cells: Any, decimal: str) -> Any:
-    """Replace the decimal mark by a point; a point itself then makes a cell invalid."""
+    """Replace the decimal mark by a point; a cell that has a point becomes invalid."""
     if decimal == ".":
         return cells
     cells = pc.replace_substring(cells.cast(pa.string()), ".", " ")
@@ -229,7 +229,7 @@ class Rows:
 
 
 class Distinct:
-    """Distinct values, up to a maximum number; None for no maximum."""
+    """A set of distinct values, up to a maximum number of values."""
 
     def __init__(self, most: int | None) -> None:
         self.most = most
@@ -249,13 +249,13 @@ class Distinct:
 
 
 class Different:
-    """Detects columns whose values are all different, such as names and ids."""
+    """Test whether all values of a column are different, such as names and ids."""
 
     def __init__(self) -> None:
         self.met, self.count, self.yes = pa.array([], pa.string()), 0, True
 
     def add(self, texts: Any) -> None:
-        """Add the texts of more cells, ignoring missing values."""
+        """Add the texts of more cells; missing values are ignored."""
         if not self.yes or self.count == MAX_KEPT:
             return
         texts = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
@@ -275,7 +275,7 @@ class Moments:
         self.low, self.high = math.inf, -math.inf
 
     def add(self, numbers: NDArray[np.float64]) -> None:
-        """Add numbers, all of them finite."""
+        """Add finite numbers."""
         if len(numbers) == 0:
             return
         self.low = min(self.low, float(numbers.min()))
@@ -286,7 +286,7 @@ class Moments:
         self.rest = numbers[whole:].copy()
 
     def found(self) -> tuple[float, float]:
-        """Return mean and standard deviation; 1 in place of a deviation of zero."""
+        """Return the mean and the standard deviation; a deviation of 0 is replaced by 1."""
         if not self.low < self.high:
             return (self.low if math.isfinite(self.low) else 0.0), 1.0
         runs = [*self.runs, _run(self.rest)] if len(self.rest) else self.runs
@@ -300,7 +300,7 @@ class Moments:
 
 
 def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
-    """Return count, mean and centered sum of squares, in units of 2^e against overflow."""
+    """Return count, mean and centered sum of squares in units of 2^e, and e."""
     n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
     parts = [numbers[i : i + PART] for i in range(0, n, PART)]
     mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
@@ -309,7 +309,7 @@ def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
 
 
 def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
-    """Return numbers in units of 2^e; a multiplication is faster where 2^-e is a double."""
+    """Return numbers in units of 2^e, by a multiplication where 2^-e is a double."""
     return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)
 
 
