@@ -55,7 +55,7 @@ elsewhere: generic blas busy  ## test suite as on other processors and on a busy
 
 # Randomized tests that count their cases, with TIMES as many cases; the counts are printed last.
 TIMES ?= 5
-TRIED ?= $(shell grep -rl "^from tried import" tests)
+TRIED ?= $(shell grep -rl "^from case_counts import" tests)
 tried: $(VENV)/installed  ## more cases of hostile data, forged proofs, damaged files and killed processes
 	ROSENBLATT_TRY=$(TIMES) $(SUITE) $(TRIED)
 

@@ -3,21 +3,21 @@ import os
 import signal
 from pathlib import Path
 
+import case_counts
 import pytest
-import tried
 from hypothesis import HealthCheck, settings
 
 # These hold fixtures, not doctests, and share a name.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
-# Compiling takes seconds in the first example and pure Python is slow: no deadline. A run tries
-# what every other run tries; whoever asks for more (see `tried`) gets what nobody has tried.
+# Compiling takes seconds in the first example and pure Python is slow: no deadline. Every
+# run has the same examples, unless ROSENBLATT_TRY asks for more (see `case_counts`).
 settings.register_profile(
     "here",
     deadline=None,
-    derandomize=tried.TIMES == 1,
-    max_examples=tried.times(20 if WITHOUT_JIT else 60),
+    derandomize=case_counts.TIMES == 1,
+    max_examples=case_counts.n_cases(20 if WITHOUT_JIT else 60),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("here")
@@ -27,7 +27,7 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "slow_without_jit: left out when kernels run as plain Python"
     )
-    config.pluginmanager.register(Tried())
+    config.pluginmanager.register(CaseCounts())
     # Processes that go through files one by one compile less of the same at the same time, and
     # start fewer browsers and clusters, than those that take every other test.
     if config.getoption("dist", "no") == "load":
@@ -39,33 +39,33 @@ def pytest_configure(config):
         config.addinivalue_line("filterwarnings", silence)
 
 
-class Tried:
-    """Adds up what the processes of a run have tried, and says it at its end."""
+class CaseCounts:
+    """Adds up the cases of all processes of a run and prints them at its end."""
 
     def pytest_sessionfinish(self, session):
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["tried"] = dict(tried.counts)
+            session.config.workeroutput["cases"] = dict(case_counts.counts)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):
-        tried.counts.update(getattr(node, "workeroutput", {}).get("tried", {}))
+        case_counts.counts.update(getattr(node, "workeroutput", {}).get("cases", {}))
 
     def pytest_terminal_summary(self, terminalreporter):
-        if tried.counts:
-            terminalreporter.section("tried")
-            for line in tried.told(tried.counts):
+        if case_counts.counts:
+            terminalreporter.section("cases")
+            for line in case_counts.count_lines(case_counts.counts):
                 terminalreporter.write_line(line)
 
 
 @pytest.fixture
 def hurried(monkeypatch):
-    """A clock that goes on by a second each time somebody looks at it."""
+    """A clock that advances by a second whenever it is read."""
     monkeypatch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
 
 
 @pytest.fixture
 def ticking(monkeypatch):
-    """A clock that goes on by a hundredth at each look: a second is so much work everywhere."""
+    """A clock that advances by 0.01 s whenever it is read: only work takes time, on any machine."""
     monkeypatch.setattr("time.monotonic", itertools.count(0.0, 0.01).__next__)
 
 

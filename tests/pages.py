@@ -59,7 +59,7 @@ class Block:
 
 
 def blocks(page):
-    """The blocks of a page, each with what it is said to print."""
+    """Return the code blocks of a page, each with its expected output."""
     text = page.read_text(encoding="utf-8")
     found, end = [], 0
     for match in FENCE.finditer(text):
@@ -80,10 +80,10 @@ def blocks(page):
     return found
 
 
-def same(said, printed):
-    """Whether a page says what was printed; … stands for anything."""
-    said, printed = _tidy(said), _tidy(printed)
-    pattern = ".*?".join(re.escape(part) for part in said.split("…"))
+def same(shown, printed):
+    """Return whether the text of a page matches the output; … stands for anything."""
+    shown, printed = _tidy(shown), _tidy(printed)
+    pattern = ".*?".join(re.escape(part) for part in shown.split("…"))
     return re.fullmatch(pattern, printed, re.DOTALL) is not None
 
 
@@ -141,8 +141,8 @@ class Session:
     def typed(self, words):
         self.capfd.readouterr()
         code = rosenblatt(words)
-        printed, said = self.capfd.readouterr()
-        assert code in ((0, 1) if words[0] in ("separable", "separation") else (0,)), said
+        printed, err = self.capfd.readouterr()
+        assert code in ((0, 1) if words[0] in ("separable", "separation") else (0,)), err
         return printed
 
     @staticmethod

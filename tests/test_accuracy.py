@@ -21,8 +21,8 @@ answers = st.lists(st.sampled_from([-1, 1]), min_size=8, max_size=80).filter(
 @given(answers, st.floats(0.05, 0.9), st.integers(0, 9))
 def test_held_out_rows_are_not_trained_on(y, share, seed):
     y = np.array(y, dtype=np.int8)
-    learnt, tested = stratified_split(y, share, np.random.default_rng(seed))
-    assert sorted([*learnt.tolist(), *tested.tolist()]) == list(range(len(y)))
+    trained, tested = stratified_split(y, share, np.random.default_rng(seed))
+    assert sorted([*trained.tolist(), *tested.tolist()]) == list(range(len(y)))
     assert set(y[tested]) == {-1, 1}
 
 

@@ -108,7 +108,7 @@ def test_a_model_worse_than_the_most_frequent_label_is_flagged(algorithm, tmp_pa
     assert found.worse_than_baseline[0] == "learning"
     second = str(found).splitlines()[1]
     assert second.startswith("warning")
-    assert all(said in second for said in ("always predicting c", f"{constant:,}"))
+    assert all(part in second for part in ("always predicting c", f"{constant:,}"))
     assert found.to_json()["baseline_mistakes"] == constant
     assert "always predicting c" in found._repr_html_()
     found.report(tmp_path / "report.html")

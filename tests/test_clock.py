@@ -116,9 +116,9 @@ def inseparable(n=1500, d=5, seed=0):
 
 def test_without_time_the_verdict_is_undecided_and_gives_the_reason():
     examples = inseparable()
-    answer = separability_of(examples, deadline=OVER)
-    assert answer.verdict == "undecided"
-    assert answer.explain().startswith("Undecided: the time limit ended the search for a proof.")
+    s = separability_of(examples, deadline=OVER)
+    assert s.verdict == "undecided"
+    assert s.explain().startswith("Undecided: the time limit ended the search for a proof.")
     separable = Examples.from_arrays(examples.X, np.sign(examples.X[:, 0]))
     for rows, verdict in ((separable, "undecided"), (examples, "not separable")):
         # A sample of the rows is small: it shows the one and cannot show the other.
@@ -217,25 +217,25 @@ def test_results_proved_before_the_time_limit_are_reported(ticking):
     for blocks in (examples, InOrder(lambda: [examples])):
         limits = (Deadline.after(looks / 1000) for looks in range(1, 200))
         answers = [separability_of(blocks, deadline=limit) for limit in limits]
-        verdicts = list(dict.fromkeys(answer.verdict for answer in answers))
+        verdicts = list(dict.fromkeys(s.verdict for s in answers))
         assert verdicts[-2:] == ["not separable", "inseparable"]
         assert set(verdicts[:-2]) <= {"undecided"}
-        answer = next(answer for answer in answers if answer.verdict == "not separable")
-        assert answer.conflicts
-        assert "not checked for quasi-separability" in repr(answer)
+        s = next(s for s in answers if s.verdict == "not separable")
+        assert s.conflicts
+        assert "not checked for quasi-separability" in repr(s)
         if blocks is examples:
-            assert answer.proof.claim == "at least 1 mistake"
-            assert answer.proof.check_examples(examples)
+            assert s.proof.claim == "at least 1 mistake"
+            assert s.proof.check_examples(examples)
 
 
 def test_contradictory_rows_are_a_proof_without_time():
     X, y = inseparable().X, inseparable().y
     twice = Examples.from_arrays(np.vstack([X, X[[3, 3, 9]]]), [*y, -y[3], -y[3], -y[9]])
-    answer = find_contradictions(twice)
-    assert answer.verdict == "not separable"
-    assert {part.rows for part in answer.conflicts} == {(3, len(X)), (9, len(X) + 2)}
-    assert answer.proof.claim == "at least 2 mistakes"
-    assert answer.proof.check_examples(twice)
+    s = find_contradictions(twice)
+    assert s.verdict == "not separable"
+    assert {part.rows for part in s.conflicts} == {(3, len(X)), (9, len(X) + 2)}
+    assert s.proof.claim == "at least 2 mistakes"
+    assert s.proof.check_examples(twice)
     assert find_contradictions(inseparable()) is None
 
 

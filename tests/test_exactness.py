@@ -97,8 +97,8 @@ def test_mistakes_are_counted_as_with_fractions(seed, zero, scale):
     found = set(Hypothesis(w, scale, zero).mistakes(examples).tolist())
     for n in range(30):
         s = exact(w, np.append(1.0, X[n]))
-        answer = (s > 0) - (s < 0) or zero
-        if answer * y[n] <= 0:
+        predicted = (s > 0) - (s < 0) or zero
+        if predicted * y[n] <= 0:
             assert n in found
         elif n in found:  # right, but the number a person sees is not
             s = Hypothesis(w, scale, zero).safe_scores(examples.X[n : n + 1])[0]

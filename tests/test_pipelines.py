@@ -7,6 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from case_counts import n_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer, make_column_transformer
@@ -26,7 +27,6 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 from test_model_file import predicted_by_node
-from tried import times
 
 import rosenblatt as rb
 from rosenblatt.cli import run as rosenblatt
@@ -78,7 +78,7 @@ def test_a_pipeline_with_a_scaler_is_saved_and_predicts_as_before(tmp_path, esti
         assert model.decision_function(X) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=times(50), deadline=None)
+@settings(max_examples=n_cases(50), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(SCALERS), st.sampled_from(SCALERS))
 def test_two_scalers_fold_into_one_weight_vector(seed, first, second):
     X, y = cloud(seed, 12)

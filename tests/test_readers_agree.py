@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from case_counts import count_cases
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.errors import UserError
@@ -131,7 +131,7 @@ def test_any_text_is_the_same_table_in_memory_and_in_passes(tmp_path, small, tex
     whole = in_memory(path, options)
     assert in_passes(path, options) == whole
     assert in_passes_over_parquet(path, options) == whole
-    tried("hostile texts read in memory, in passes and converted")
+    count_cases("hostile texts read in memory, in passes and converted")
 
 
 JSON = (1, 2, 0, -1.5, -0.0, None, "x", "1", "nan", "", True, "a b c", [1], {}, 2**53 + 1, 1e300)
@@ -153,7 +153,7 @@ def test_any_json_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, sma
     whole = in_memory(path, options)
     assert in_passes(path, options) == whole
     assert in_passes_over_parquet(path, options) == whole
-    tried("hostile JSON lines read in memory, in passes and converted")
+    count_cases("hostile JSON lines read in memory, in passes and converted")
 
 
 ENTRIES = ("1:2", "0:1", "3:0.5 4:-0.0", "", "1:1 1:1", "2:x", "2:1e400", "9:9007199254740993")
@@ -175,7 +175,7 @@ def test_any_libsvm_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, s
     converted_ = in_passes_over_parquet(path, ColumnOptions())
     # Entries are parsed as they are converted: a bad one is met before bad answers are.
     assert converted_ == whole or {converted_[0], whole[0]} == {"DataError"}
-    tried("hostile LIBSVM lines read in memory, in passes and converted")
+    count_cases("hostile LIBSVM lines read in memory, in passes and converted")
 
 
 # What a CSV file can say. It cannot say of which type a column is: text that is "1" or "true"
@@ -283,7 +283,7 @@ def test_every_format_and_reader_gives_the_same_table(tmp_path, small, hostile):
             assert in_passes_over_parquet(path, hostile.options, layout) == whole
         tables.append(without_spelling(whole))
     assert tables == [tables[0]] * len(tables)
-    tried("hostile tables read in every format and way")
+    count_cases("hostile tables read in every format and way")
 
 
 @many_tables
@@ -311,7 +311,7 @@ def test_every_reader_gives_the_same_verdict_and_interchangeable_proofs(
     assert sparse.proof.check_examples(blocks)
     for proof in (ours.proof, theirs.proof, sparse.proof):
         assert proof.check(csr_array(dense(whole.X)), whole.y)
-    tried(f"hostile tables decided in every way: {ours.verdict}")
+    count_cases(f"hostile tables decided in every way: {ours.verdict}")
 
 
 @example([5e-324, 0.0], [])

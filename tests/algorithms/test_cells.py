@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from slowly import fewest_by_rays
+from brute_force import fewest_by_rays
 
 from rosenblatt.algorithms import cells
 from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells, none_cheaper

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import strategies as its
+from case_counts import count_cases, n_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.algorithms import descent
@@ -107,7 +107,7 @@ def test_the_sentence_names_both_bounds(ticking):
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(max_rows=9, max_columns=4), st.booleans())
-@settings(max_examples=times(20))
+@settings(max_examples=n_cases(20))
 def test_the_mistakes_are_exactly_those_of_the_weights(xy, intercept):
     X, y = xy
     result = rb.fewest_mistakes(X, y, time_limit=0.3, fit_intercept=intercept, random_state=0)
@@ -120,7 +120,7 @@ def test_the_mistakes_are_exactly_those_of_the_weights(xy, intercept):
 
 
 @given(its.separable())
-@settings(max_examples=times(20))
+@settings(max_examples=n_cases(20))
 def test_separable_examples_cost_zero(planted):
     result = rb.fewest_mistakes(
         planted.X, planted.y, time_limit=1e-9, fit_intercept=planted.x0 is not None, random_state=0
@@ -131,7 +131,7 @@ def test_separable_examples_cost_zero(planted):
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(), its.seeds)
-@settings(max_examples=times(20))
+@settings(max_examples=n_cases(20))
 def test_the_search_is_never_worse_than_its_start(xy, seed):
     X, y = xy
     examples = Examples.from_arrays(X, y)
@@ -279,7 +279,7 @@ def facts_of(result):
 
 
 @given(few_points, st.booleans(), its.seeds)
-@settings(max_examples=times(40))
+@settings(max_examples=n_cases(40))
 def test_small_data_have_an_exact_optimum_however_slow_the_machine(xy, intercept, seed):
     X, y = xy
     given_ = {"fit_intercept": intercept, "random_state": seed}
@@ -291,7 +291,7 @@ def test_small_data_have_an_exact_optimum_however_slow_the_machine(xy, intercept
     fewest = brute_force(whole_rows(X, y, intercept), [1] * len(X))
     assert (hurried.mistakes, hurried.lower_bound, hurried.optimal) == (fewest, fewest, True)
     assert (hurried.proof is None) == (fewest == 0)
-    tried("fewest mistakes, beside brute force")
+    count_cases("fewest mistakes, beside brute force")
 
 
 def test_well_known_examples_are_solved_without_time(hurried):
@@ -345,7 +345,7 @@ def test_sample_weights_are_added_and_compared_exactly():
         result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
         assert result.optimal, seed
         assert result.lower_bound == result.mistakes == math.fsum(s[result.wrong])
-        tried("fewest mistakes, beside brute force")
+        count_cases("fewest mistakes, beside brute force")
         if seed % 2:
             assert (result.mistakes, len(result.wrong)) == (0, 0), seed
         elif X.shape[1] < 3:

@@ -19,7 +19,7 @@ from rosenblatt.read.credit import credit
 
 @pytest.fixture(autouse=True)
 def outputs_follow_the_schema(monkeypatch):
-    """Checks every object that --json prints in this process."""
+    """Check every object that --json prints in this process against the schema."""
     result = Console.result
 
     def check(console, value):
@@ -53,7 +53,7 @@ def credit_files(tmp_path_factory):
 
 @pytest.fixture
 def program(tmp_path):
-    """Runs the installed program as a person does, in a folder of its own."""
+    """Run the installed program in a temporary folder and return the completed process."""
 
     def call(*arguments, stdin=None, **environment):
         return subprocess.run(
@@ -70,10 +70,10 @@ def program(tmp_path):
 
 
 @pytest.fixture
-def told(capfd, tmp_path, monkeypatch):
-    """Runs the program in this process: exit code, stdout, stderr.
+def run_command(capfd, tmp_path, monkeypatch):
+    """Run a command in this process and return its exit code, stdout and stderr.
 
-    What is said of compiling is left out: it depends on what ran before.
+    Notes about compilation are left out: they depend on what ran before.
     """
     monkeypatch.chdir(tmp_path)
 
@@ -91,11 +91,11 @@ def told(capfd, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def answer(told):
-    """Runs the program in this process with --json: the object it printed."""
+def run_json(run_command):
+    """Run a command in this process with --json and return the object that it prints."""
 
     def call(*arguments, code=0):
-        got, out, err = told(*arguments, "--json")
+        got, out, err = run_command(*arguments, "--json")
         assert got == code, err
         lines = out.splitlines()
         assert len(lines) == 1

@@ -1,4 +1,4 @@
-"""Runs the program in forks of a process that has everything loaded, and kills them when told.
+"""Runs the program in forks of a process that has everything loaded, and kills them on request.
 
 Each line on standard input is a wish: {"arguments": [...], "after": seconds, "signal": number,
 "at_call": number, "full_at": number}, all but the first optional. The answer is how it ended.

@@ -14,12 +14,14 @@ FINE = b'{"a": 1, "y": "no"}\n{"a": 2, "y": "yes"}\n'
     [["learn"], ["learn", "--stream"], ["predict", "model.json"], ["separable"], ["stream"]],
     ids=" ".join,
 )
-def test_a_line_that_is_not_an_object_ends_with_65(arguments, more, line, told, tmp_path):
+def test_a_line_that_is_not_an_object_exits_with_65(arguments, more, line, run_command, tmp_path):
     rows = [{"a": i, "y": "yes" if i > 9 else "no"} for i in range(20)]
     (tmp_path / "fine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "d.jsonl").write_bytes(line + b"\n" + FINE * more)
-    assert told("learn", "fine.jsonl", "--test-size", 0)[0] == 0
-    code, out, err = told(*arguments, "d.jsonl", *(["--target", "y"] * (arguments == ["stream"])))
+    assert run_command("learn", "fine.jsonl", "--test-size", 0)[0] == 0
+    code, out, err = run_command(
+        *arguments, "d.jsonl", *(["--target", "y"] * (arguments == ["stream"]))
+    )
     if arguments == ["stream"] and more:  # which sets a bad line aside
         assert (code, "line 1" in err) == (0, True)
     else:

@@ -1,4 +1,4 @@
-"""What is said beside an accuracy, by learn and by predict alike, and of values never seen."""
+"""What learn and predict report with an accuracy, and about unseen values."""
 
 import json
 import re
@@ -18,7 +18,7 @@ COLOURS = ["blue", "red"]
 
 @pytest.fixture
 def loans(tmp_path, monkeypatch):
-    """Rows to learn from, four of five with the same answer, and rows to test on."""
+    """Training rows, four of five with the same label, and test rows."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
 
@@ -47,9 +47,9 @@ def table_in(text):
     return [[no_no, no_yes], [yes_no, yes_yes]]
 
 
-def test_learn_says_what_its_accuracy_is_worth(loans, told):
+def test_learn_reports_its_accuracy_with_interval_and_baseline(loans, run_command):
     for more in ((), ("--cv", "3"), ("--test", "test.csv"), ("--stream", "--test", "test.csv")):
-        code, out, err = told(*LEARN, *more)
+        code, out, err = run_command(*LEARN, *more)
         assert code == 0, err
         model = json.loads(Path("model.json").read_text())["training"]["accuracy"]
         table = np.array(model["confusion"])
@@ -67,65 +67,69 @@ def test_learn_says_what_its_accuracy_is_worth(loans, told):
         assert f"{measures} (positive label: yes)" in out
 
 
-def test_folds_together_test_every_row_once(loans, answer):
-    found = answer(*LEARN, "--cv", "4")["accuracy"]
+def test_folds_together_test_every_row_once(loans, run_json):
+    found = run_json(*LEARN, "--cv", "4")["accuracy"]
     assert np.sum(found["confusion"]) == 60
     assert len(found["folds"]) == 4
 
 
-def test_predict_on_rows_with_answers_says_the_same_as_learn(loans, told, answer):
-    learnt = answer(*LEARN, "--test", "test.csv")["accuracy"]
-    found = answer("predict", "model.json", "test.csv", "-o", "out.csv")["accuracy"]
+def test_predict_on_labeled_rows_reports_the_accuracy_of_learn(loans, run_command, run_json):
+    learnt = run_json(*LEARN, "--test", "test.csv")["accuracy"]
+    found = run_json("predict", "model.json", "test.csv", "-o", "out.csv")["accuracy"]
     assert found == {key: learnt[key] for key in found}
     assert {*learnt} - {*found} == {"measured on", "training_rows", "unseen", "roc_auc"}
     lines = [line.split(",") for line in Path("out.csv").read_text().splitlines()[1:]]
-    true, said = [line[2] for line in lines], [line[3] for line in lines]
-    assert found["confusion"] == confusion_matrix(true, said, labels=["no", "yes"]).tolist()
-    assert found["balanced"] == pytest.approx(balanced_accuracy_score(true, said))
-    theirs = precision_recall_fscore_support(true, said, average="binary", pos_label="yes")
+    true, predicted = [line[2] for line in lines], [line[3] for line in lines]
+    assert found["confusion"] == confusion_matrix(true, predicted, labels=["no", "yes"]).tolist()
+    assert found["balanced"] == pytest.approx(balanced_accuracy_score(true, predicted))
+    theirs = precision_recall_fscore_support(true, predicted, average="binary", pos_label="yes")
     assert [found[key] for key in ("precision", "recall", "f1")] == pytest.approx(theirs[:3])
     scores = [float(line[4]) for line in lines]
     assert learnt["roc_auc"] == pytest.approx(roc_auc_score(true, scores))
     # Beside rows that are printed it goes to stderr, and to stdout otherwise.
-    code, out, err = told("predict", "model.json", "test.csv")
+    code, out, err = run_command("predict", "model.json", "test.csv")
     assert (code, out) == (0, Path("out.csv").read_text())
     assert table_in(err) == found["confusion"]
-    assert table_in(told("predict", "model.json", "test.csv", "-o", "out.csv")[1]) == table_in(err)
+    assert table_in(
+        run_command("predict", "model.json", "test.csv", "-o", "out.csv")[1]
+    ) == table_in(err)
 
 
-def test_without_answers_predict_says_nothing_of_accuracy(loans, told, answer):
-    answer(*LEARN)
+def test_without_labels_predict_reports_no_accuracy(loans, run_command, run_json):
+    run_json(*LEARN)
     Path("bare.csv").write_text("salary,colour\n1,red\n")
-    assert told("predict", "model.json", "bare.csv")[2] == ""
-    assert answer("predict", "model.json", "bare.csv")["accuracy"] is None
+    assert run_command("predict", "model.json", "bare.csv")[2] == ""
+    assert run_json("predict", "model.json", "bare.csv")["accuracy"] is None
 
 
-def test_categories_never_seen_and_strange_answers_are_counted_and_said(loans, told, answer):
-    answer(*LEARN)
-    _, _, err = told("predict", "model.json", "new.csv")
+def test_unseen_categories_and_unknown_labels_are_counted_and_reported(
+    loans, run_command, run_json
+):
+    run_json(*LEARN)
+    _, _, err = run_command("predict", "model.json", "new.csv")
     assert (
         'rosenblatt: 4 rows have a value of column "colour" that no training row has: '
         '"teal" (2), "mauve" (1) and (missing) (1).\n'
     ) in err
     assert '1 row with neither "no" nor "yes" in column "approved"; not tested.\n' in err
-    found = answer("predict", "model.json", "new.csv")
+    found = run_json("predict", "model.json", "new.csv")
     assert found["unseen"] == {
         "colour": {"rows": 4, "values": {"teal": 2, "mauve": 1, "": 1}},
     }
     assert found["accuracy"]["rows"] == 3
 
 
-def test_a_test_file_with_categories_never_seen_says_so(loans, told, answer):
+def test_unseen_categories_of_a_test_file_are_reported(loans, run_command, run_json):
     Path("one.csv").write_text("salary,colour,approved\n1,teal,yes\n-9,red,no\n")
     for more in ((), ("--stream",)):
-        _, _, err = told(*LEARN, "--test", "one.csv", *more)
+        _, _, err = run_command(*LEARN, "--test", "one.csv", *more)
         assert '1 row has a value of column "colour" that no training row has: "teal" (1)' in err
-        found = answer(*LEARN, "--test", "one.csv", *more)["accuracy"]["unseen"]
+        found = run_json(*LEARN, "--test", "one.csv", *more)["accuracy"]["unseen"]
         assert found == {"colour": {"rows": 1, "values": {"teal": 1}}}
 
 
-def test_the_report_has_the_table(loans, told):
-    assert told(*LEARN, "--report")[0] == 0
+def test_the_report_has_the_accuracy_table(loans, run_command):
+    assert run_command(*LEARN, "--report")[0] == 0
     table = json.loads(Path("model.json").read_text())["training"]["accuracy"]["confusion"]
     page = Path("report.html").read_text()
     for name, counts in zip(("no", "yes"), table, strict=True):
@@ -150,25 +154,25 @@ def test_the_report_has_the_table(loans, told):
         (("--time-limit", "inf"), "--time-limit': inf is not a finite number"),
     ],
 )
-def test_a_test_that_cannot_be_made_is_refused_before_a_line_is_learnt(loans, told, more, why):
+def test_an_impossible_test_is_refused_before_training(loans, run_command, more, why):
     Path("bare.csv").write_text("salary,colour\n1,red\n")
-    code, out, err = told(*LEARN[:4], *more)
+    code, out, err = run_command(*LEARN[:4], *more)
     assert code > 0
     assert why in err
     assert "verdict" not in out
     assert not Path("model.json").exists()
 
 
-def test_no_rows_held_out_beside_another_test_are_no_contradiction(loans, told):
+def test_test_size_zero_can_be_combined_with_another_test(loans, run_command):
     for more in (("--cv", "3"), ("--test", "test.csv")):
-        assert told(*LEARN, "--test-size", "0", *more)[0] == 0
+        assert run_command(*LEARN, "--test-size", "0", *more)[0] == 0
 
 
-def test_passes_say_that_nothing_was_tested(loans, told, answer):
+def test_in_passes_the_missing_test_is_reported(loans, run_command, run_json):
     line = "tested    skipped: rows read in passes cannot be held out; give --test FILE"
-    assert line in told(*LEARN, "--stream")[1]
-    assert line not in told(*LEARN, "--stream", "--test-size", "0")[1]
-    found = answer(*LEARN, "--stream")
+    assert line in run_command(*LEARN, "--stream")[1]
+    assert line not in run_command(*LEARN, "--stream", "--test-size", "0")[1]
+    found = run_json(*LEARN, "--stream")
     assert found["accuracy"] is None
     assert "give --test FILE" in found["not_tested"]
-    assert "not_tested" not in answer(*LEARN)
+    assert "not_tested" not in run_json(*LEARN)

@@ -18,7 +18,7 @@ EVIL = f"{ESC}\x9b31m\u202e\u2028!"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]")
 
 
-def test_every_control_and_format_character_is_shown():
+def test_every_control_and_format_character_is_escaped():
     for code in range(sys.maxunicode + 1):
         if unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
             assert sanitize(chr(code)).startswith("\\"), hex(code)
@@ -26,7 +26,7 @@ def test_every_control_and_format_character_is_shown():
 
 
 @given(st.text(st.characters(codec=None)))
-def test_json_for_a_terminal_is_the_same_value(text):
+def test_json_on_a_terminal_has_the_same_value(text):
     line = dump_json_line({"text": text})
     assert UNSEEN.search(line) is None
     assert json.loads(line) == {"text": text}
@@ -61,9 +61,9 @@ def wordings(name):
     yield ["verify", EVIL, EVIL]
 
 
-def test_no_command_hands_a_terminal_what_a_file_holds(evil, told):
+def test_no_command_prints_raw_file_content_to_a_terminal(evil, run_command):
     for number, arguments in enumerate(wordings(evil)):
-        code, out, err = told(*arguments)
+        code, out, err = run_command(*arguments)
         assert code == 0 or number > 1, err
         if (arguments[0] == "predict" and "--to" in arguments) or arguments[0] == "stream":
             out = ""  # data for a pipe, as it is in the file
@@ -71,9 +71,9 @@ def test_no_command_hands_a_terminal_what_a_file_holds(evil, told):
 
 
 @pytest.mark.slow_without_jit
-def test_predictions_on_a_terminal_are_shown_and_in_a_pipe_are_the_data(evil, told, tmp_path):
-    assert told("learn", evil, "--target", f"t{EVIL}")[0] == 0
-    assert f"y{EVIL}" in told("predict", "model.json", evil)[1]
+def test_predictions_are_escaped_on_a_terminal_and_raw_in_a_pipe(evil, run_command, tmp_path):
+    assert run_command("learn", evil, "--target", f"t{EVIL}")[0] == 0
+    assert f"y{EVIL}" in run_command("predict", "model.json", evil)[1]
     streamed = ["stream", evil, "--target", f"t{EVIL}", "--ignore", f"c{EVIL}"]
     for arguments in (["predict", "model.json", evil], streamed):
         code, seen = on_a_terminal(*arguments, cwd=tmp_path, NO_COLOR="1")

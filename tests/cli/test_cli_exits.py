@@ -39,8 +39,8 @@ def examples_of(name):
     """The last lines of a command's help, as a shell takes them."""
     command = rosenblatt.get_command(None, name)
     text = command.get_help(command.make_context(f"rosenblatt {name}", [], resilient_parsing=True))
-    told = text.rpartition("Examples:\n")[2].splitlines()
-    return [shlex.split(line) for line in told]
+    lines = text.rpartition("Examples:\n")[2].splitlines()
+    return [shlex.split(line) for line in lines]
 
 
 def test_every_help_ends_with_examples_that_run(folder, monkeypatch, capfd):
@@ -85,26 +85,26 @@ SPEAKING = [
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("arguments", SPEAKING, ids=" ".join)
-def test_a_broken_pipe_ends_quietly_with_141(folder, arguments):
+def test_a_broken_pipe_exits_silently_with_141(folder, arguments):
     if "model.json" in arguments:
         assert run(["learn", "credit.csv", "--test-size", "0", "--top", "0"]) == 0
     if "proof.json" in arguments:
         assert run(["separable", "credit.csv", "--proof", "proof.json"]) == 0
     code, _, err = with_closed(arguments, folder, "stdout")
-    said = [line for line in err.splitlines() if not line.startswith(b"rosenblatt: compiling")]
-    assert (code, said) == (141, [])
+    messages = [line for line in err.splitlines() if not line.startswith(b"rosenblatt: compiling")]
+    assert (code, messages) == (141, [])
 
 
 @pytest.mark.parametrize("arguments", [["learn", "--no-such"], ["stream", "clicks.csv"]])
-def test_a_broken_pipe_of_messages_ends_with_141_too(folder, arguments):
+def test_a_broken_pipe_of_messages_exits_with_141_too(folder, arguments):
     assert with_closed(arguments, folder, "stderr")[0] == 141
     assert with_closed(arguments, folder, *STREAMS)[0] == 141
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
-def test_streams_that_are_closed_are_no_trouble_and_no_file_gets_what_is_printed(folder, closed):
-    asked = f"{PROGRAM} separable clicks.csv --target clicked --proof proof.json {closed}"
-    done = subprocess.run(["sh", "-c", asked], cwd=folder, capture_output=True, check=False)
+def test_closed_streams_are_harmless_and_no_file_receives_the_output(folder, closed):
+    command = f"{PROGRAM} separable clicks.csv --target clicked --proof proof.json {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, check=False)
     assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
     assert json.loads((folder / "proof.json").read_text())["rosenblatt"] == "proof"
 
@@ -130,15 +130,15 @@ ERRORS = [
 
 @pytest.mark.parametrize(("arguments", "code"), ERRORS, ids=lambda given: str(given))
 def test_an_error_with_json_is_json(folder, capfd, arguments, code):
-    told = run([*arguments, "--json"])
+    exit_code = run([*arguments, "--json"])
     out, err = capfd.readouterr()
     error = json.loads(out)["error"]
     assert out.count("\n") == 1
     assert err.endswith(f"rosenblatt: {error['message']}\n")
-    assert (told, error["code"], error["kind"]) == (code, code, KINDS[code])
+    assert (exit_code, error["code"], error["kind"]) == (code, code, KINDS[code])
 
 
-def test_an_interrupt_and_what_should_not_happen_are_json_too(folder, capfd, monkeypatch):
+def test_interrupts_and_internal_errors_are_json_too(folder, capfd, monkeypatch):
     for trouble, code in ((KeyboardInterrupt, 130), (ZeroDivisionError, 70), (MemoryError, 70)):
 
         def broken(*given, trouble=trouble):
@@ -149,15 +149,15 @@ def test_an_interrupt_and_what_should_not_happen_are_json_too(folder, capfd, mon
         assert json.loads(capfd.readouterr().out)["error"]["code"] == code
 
 
-def test_json_after_two_dashes_is_a_name(folder, capfd):
+def test_json_after_two_dashes_is_a_file_name(folder, capfd):
     assert run(["separable", "--", "--json"]) == 66
     assert capfd.readouterr().out == ""
 
 
-def test_a_sentence_about_a_name_without_end_has_one(told, tmp_path):
+def test_a_message_about_an_endless_name_is_short(run_command, tmp_path):
     name = "x" * 2_000_000
     (tmp_path / "d.csv").write_text(f"{name},y\n" + "1,no\n2,yes\n2,?\n" * 3)
-    code, _, err = told("learn", "d.csv", "--target", name[:-1])
+    code, _, err = run_command("learn", "d.csv", "--target", name[:-1])
     assert code == 64
     assert len(err) < 250
     assert err.endswith("x … and y.\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tried import times, tried
+from case_counts import count_cases, n_cases
 
 from rosenblatt.read.credit import credit
 
@@ -74,7 +74,7 @@ def small_files(folder):
 
 
 def fine(code, out, err, content):
-    tried("damaged files of data, models and proofs")
+    count_cases("damaged files of data, models and proofs")
     assert code in CODES, (code, err, content)
     assert "Traceback" not in out + err, content
     if code >= 64:
@@ -84,56 +84,58 @@ def fine(code, out, err, content):
 
 
 @pytest.mark.parametrize("number", range(8 + len(PACKED)))
-def test_broken_data_never_ends_in_a_traceback(number, told, tmp_path):
+def test_broken_data_never_ends_in_a_traceback(number, run_command, tmp_path):
     name = small_files(tmp_path)[number]
     content = (tmp_path / name).read_bytes()
     rng = random.Random(number)
     learnt = 0
-    for _ in range(times((100 if name in PACKED else 350) // SHARE)):
+    for _ in range(n_cases((100 if name in PACKED else 350) // SHARE)):
         path = tmp_path / f"broken{Path(name).suffix}"
         path.write_bytes(spoiled(content, rng))
-        code, out, err = told("separable", path, "--missing", rng.choice(["error", "drop", "mean"]))
+        code, out, err = run_command(
+            "separable", path, "--missing", rng.choice(["error", "drop", "mean"])
+        )
         fine(code, out, err, path.read_bytes())
         learnt += code < 3
     assert learnt > 0 or name in ("d.parquet", "d.feather", "d.csv", *PACKED)
 
 
-def test_broken_data_when_predicting(told, tmp_path):
+def test_broken_data_do_not_break_predict(run_command, tmp_path):
     names = small_files(tmp_path)
     rng = random.Random(0)
     for name in names:
         target = [] if name in ("d.svm", "d") else ["--target", "-1"]
-        code, _, err = told("learn", name, *target, "--test-size", 0, "--time-limit", 0.1)
+        code, _, err = run_command("learn", name, *target, "--test-size", 0, "--time-limit", 0.1)
         assert code == 0, err
         content = (tmp_path / name).read_bytes()
-        for _ in range(times((30 if name in PACKED else 120) // SHARE)):
+        for _ in range(n_cases((30 if name in PACKED else 120) // SHARE)):
             path = tmp_path / f"broken{Path(name).suffix}"
             path.write_bytes(spoiled(content, rng))
             explain = rng.choice([[], ["--explain"]])
-            code, out, err = told("predict", "model.json", path, *explain)
+            code, out, err = run_command("predict", "model.json", path, *explain)
             fine(code, out, err, path.read_bytes())
 
 
-def test_broken_models(told, tmp_path):
+def test_broken_models_are_refused(run_command, tmp_path):
     small_files(tmp_path)
     rng = random.Random(1)
     for data, extra in (("d.csv", []), ("d", []), ("d.svm", [])):
-        assert told("learn", data, *extra, "--test-size", 0, "--time-limit", 0.1)[0] == 0
+        assert run_command("learn", data, *extra, "--test-size", 0, "--time-limit", 0.1)[0] == 0
         content = (tmp_path / "model.json").read_bytes()
-        for _ in range(times(400 // SHARE)):
+        for _ in range(n_cases(400 // SHARE)):
             (tmp_path / "broken.json").write_bytes(spoiled(content, rng))
-            code, out, err = told("predict", "broken.json", data)
+            code, out, err = run_command("predict", "broken.json", data)
             fine(code, out, err, (tmp_path / "broken.json").read_bytes())
 
 
-def test_broken_proofs(told, tmp_path):
+def test_broken_proofs_are_refused(run_command, tmp_path):
     (tmp_path / "xor.csv").write_text("a,b,y\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
-    assert told("separable", "xor.csv", "--target", "y", "--proof", "p.json")[0] == 1
+    assert run_command("separable", "xor.csv", "--target", "y", "--proof", "p.json")[0] == 1
     content = (tmp_path / "p.json").read_bytes()
     rng = random.Random(2)
-    for _ in range(times(500 // SHARE)):
+    for _ in range(n_cases(500 // SHARE)):
         (tmp_path / "broken.json").write_bytes(spoiled(content, rng))
-        code, out, err = told("verify", "broken.json", "xor.csv")
+        code, out, err = run_command("verify", "broken.json", "xor.csv")
         fine(code, out, err, (tmp_path / "broken.json").read_bytes())
 
 
@@ -162,22 +164,22 @@ def test_broken_proofs(told, tmp_path):
         (["separable"], 64),
     ],
 )
-def test_exit_codes(told, tmp_path, arguments, code):
+def test_each_error_has_its_exit_code(run_command, tmp_path, arguments, code):
     small_files(tmp_path)
-    got, _, err = told(*arguments)
+    got, _, err = run_command(*arguments)
     assert got == code, err
     assert err.count("\n") == 1
     assert err.startswith("rosenblatt: ")
 
 
-def test_no_permission(told, tmp_path):
+def test_a_file_without_read_permission_exits_with_66(run_command, tmp_path):
     path = tmp_path / "secret.csv"
     path.write_text("a,y\n1,0\n")
     path.chmod(0)
     try:
         path.read_bytes()
     except PermissionError:
-        code, _, err = told("learn", path)
+        code, _, err = run_command("learn", path)
         assert code == 66
         assert "no permission" in err
     else:

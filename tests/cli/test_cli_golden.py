@@ -64,7 +64,7 @@ SESSIONS = {
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("name", SESSIONS)
-def test_people_read_these_words(name, golden, tmp_path):
+def test_printed_sessions_match_the_golden_files(name, golden, tmp_path):
     for file, text in FILES.items():
         (tmp_path / file).write_text(text)
     lines = []

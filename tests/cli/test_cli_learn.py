@@ -43,8 +43,8 @@ def same(value, golden, where="$"):
         assert value == golden, where
 
 
-def test_the_built_in_examples_give_the_golden_answer(answer, tmp_path):
-    got = answer("learn")
+def test_the_built_in_examples_match_the_golden_files(run_json, tmp_path):
+    got = run_json("learn")
     same(got, json.loads((GOLDEN / "learn.json").read_text()))
     same(
         json.loads((tmp_path / "model.json").read_text()),
@@ -53,17 +53,17 @@ def test_the_built_in_examples_give_the_golden_answer(answer, tmp_path):
 
 
 @pytest.mark.slow_without_jit
-def test_every_format_gives_the_same_model_file(answer, credit_files, tmp_path):
+def test_every_format_gives_the_same_model_file(run_json, credit_files, tmp_path):
     models = set()
     for name in FORMATS:
-        got = answer("learn", credit_files / name, "-o", f"{name}.json", "--test-size", 0)
+        got = run_json("learn", credit_files / name, "-o", f"{name}.json", "--test-size", 0)
         assert got["verdict"]["verdict"] == "separable"
         models.add((tmp_path / f"{name}.json").read_text())
     assert len(models) == 1
 
 
-def test_corrections_stay_below_the_bound_and_the_line_is_right_everywhere(answer, tmp_path):
-    got = answer("learn", "--test-size", 0)
+def test_updates_stay_below_the_bound_and_every_row_is_classified_correctly(run_json, tmp_path):
+    got = run_json("learn", "--test-size", 0)
     assert got["mistakes"] == 0
     assert 0 < got["updates"] <= got["bound"]
     table = credit()
@@ -71,8 +71,8 @@ def test_corrections_stay_below_the_bound_and_the_line_is_right_everywhere(answe
     assert model.predict(table.drop_columns("approved")).tolist() == table[4].to_pylist()
 
 
-def test_without_scaling_the_lecture_s_count_comes_out(answer, data):
-    got = answer("learn", data / "hw1_15_train.dat", "--no-scale", "--test-size", 0)
+def test_without_scaling_pla_makes_the_lectures_number_of_updates(run_json, data):
+    got = run_json("learn", data / "hw1_15_train.dat", "--no-scale", "--test-size", 0)
     assert got["updates"] == 45
     weights = {one["feature"]: one["weight"] for one in got["weights"]}
     expected = {"column 1": 3.0841436, "column 2": -1.583081, "column 3": 2.391305}
@@ -82,8 +82,8 @@ def test_without_scaling_the_lecture_s_count_comes_out(answer, data):
 
 
 @pytest.mark.slow_without_jit
-def test_noise_makes_the_built_in_examples_inseparable(answer):
-    got = answer("learn", "--noise", 0.1, "--time-limit", 0.5)
+def test_noise_makes_the_built_in_examples_inseparable(run_json):
+    got = run_json("learn", "--noise", 0.1, "--time-limit", 0.5)
     assert got["verdict"]["verdict"] == "inseparable"
     assert 0 < got["lower_bound"] <= got["mistakes"] < 150
     assert 0.7 < got["accuracy"]["accuracy"] < 1
@@ -91,20 +91,20 @@ def test_noise_makes_the_built_in_examples_inseparable(answer):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("algorithm", ["pla", "pocket", "fewest"])
-def test_the_algorithm_can_be_chosen(answer, algorithm):
-    got = answer(
+def test_the_algorithm_can_be_chosen(run_json, algorithm):
+    got = run_json(
         "learn", "--algorithm", algorithm, "--noise", 0.05, "--time-limit", 0.3, "--test-size", 0
     )
     assert got["mistakes"] > 0
 
 
 @pytest.mark.slow_without_jit
-def test_folds_and_a_test_file(answer, credit_files):
-    folds = answer("learn", credit_files / "credit.csv", "--cv", 4)["accuracy"]
+def test_folds_and_a_test_file(run_json, credit_files):
+    folds = run_json("learn", credit_files / "credit.csv", "--cv", 4)["accuracy"]
     assert folds["measured on"] == "folds"
     assert len(folds["folds"]) == 4
     assert folds["rows"] == 300
-    other = answer("learn", credit_files / "credit.csv", "--test", credit_files / "credit.jsonl")
+    other = run_json("learn", credit_files / "credit.csv", "--test", credit_files / "credit.jsonl")
     assert other["accuracy"] == {
         **other["accuracy"],
         "measured on": "file",
@@ -113,7 +113,7 @@ def test_folds_and_a_test_file(answer, credit_files):
     }
 
 
-def test_the_held_out_rows_play_no_part_in_learning_the_tested_line(answer, told, tmp_path):
+def test_held_out_rows_do_not_influence_the_tested_model(run_json, run_command, tmp_path):
     # A word that only held-out rows have cannot have a weight: it would be a leak.
     from rosenblatt.cli.options import Reading
     from rosenblatt.read import Layout, Source
@@ -130,8 +130,8 @@ def test_the_held_out_rows_play_no_part_in_learning_the_tested_line(answer, told
     assert train.names == test.names
 
 
-def test_the_weights_apply_to_the_values_in_the_file(answer, tmp_path, credit_files):
-    answer("learn", credit_files / "credit.csv", "--test-size", 0)
+def test_the_weights_apply_to_the_values_in_the_file(run_json, tmp_path, credit_files):
+    run_json("learn", credit_files / "credit.csv", "--test-size", 0)
     value = json.loads((tmp_path / "model.json").read_text())
     table = pyarrow.csv.read_csv(credit_files / "credit.csv")
     columns = {c["name"]: c["weight"] for c in value["columns"]}
@@ -139,8 +139,8 @@ def test_the_weights_apply_to_the_values_in_the_file(answer, tmp_path, credit_fi
     assert np.array_equal(score > 0, np.array(table["approved"].to_pylist()) == "yes")
 
 
-def test_what_a_person_reads(told, credit_files):
-    code, out, err = told("learn", credit_files / "credit.csv", "--report", "--top", 2)
+def test_learn_prints_its_results_as_text(run_command, credit_files):
+    code, out, err = run_command("learn", credit_files / "credit.csv", "--report", "--top", 2)
     assert code == 0
     assert err == ""
     steps = [line.split()[0] for line in out.splitlines() if line and line[0] != " "]
@@ -157,10 +157,10 @@ def test_what_a_person_reads(told, credit_files):
     assert set(re.findall(r"https?:[^\s\"'`<]*", page)) <= {"http://www.w3.org/2000/svg"}
 
 
-def test_two_features_are_drawn_and_played_as_they_are(told, tmp_path):
+def test_two_features_are_drawn_and_played_as_they_are(run_command, tmp_path):
     rows = [f"{x},{y},{'yes' if x + y > 5 else 'no'}" for x in range(6) for y in range(5)]
     (tmp_path / "plane.csv").write_text("x,y,answer\n" + "\n".join(rows) + "\n")
-    code, _, err = told("learn", "plane.csv", "--no-scale", "--report", "-o", "here.json")
+    code, _, err = run_command("learn", "plane.csv", "--no-scale", "--report", "-o", "here.json")
     assert code == 0, err
     page = Path("report.html").read_text(encoding="utf-8")
     story = json.loads(re.search(r'id="player-story">(.*?)</script>', page).group(1))
@@ -171,10 +171,12 @@ def test_two_features_are_drawn_and_played_as_they_are(told, tmp_path):
 
 
 @pytest.mark.slow_without_jit
-def test_a_report_on_noise_shows_what_blocks_every_line(told, tmp_path):
+def test_a_report_on_noise_shows_a_conflict(run_command, tmp_path):
     rows = ["0,0,no", "0,1,yes", "", "1,0,yes", "1,1,no", "3,3,no", "4,4,no", "5,5,no"]
     (tmp_path / "xor.csv").write_text("x,y,answer\n" + "\n".join(rows) + "\n")
-    code, _, err = told("learn", "xor.csv", "--time-limit", 0.3, "--report", "--test-size", 0)
+    code, _, err = run_command(
+        "learn", "xor.csv", "--time-limit", 0.3, "--report", "--test-size", 0
+    )
     assert code == 0, err
     page = Path("report.html").read_text(encoding="utf-8")
     story = json.loads(re.search(r'id="player-story">(.*?)</script>', page).group(1))
@@ -184,29 +186,29 @@ def test_a_report_on_noise_shows_what_blocks_every_line(told, tmp_path):
     assert '<th scope="col">predicted' in page
 
 
-def test_positive_turns_the_answers_around(answer, credit_files):
-    plain = answer("learn", credit_files / "credit.csv", "--test-size", 0)
-    turned = answer("learn", credit_files / "credit.csv", "--positive", "no", "--test-size", 0)
+def test_positive_swaps_the_labels(run_json, credit_files):
+    plain = run_json("learn", credit_files / "credit.csv", "--test-size", 0)
+    turned = run_json("learn", credit_files / "credit.csv", "--positive", "no", "--test-size", 0)
     assert (plain["positive"], turned["positive"]) == ("yes", "no")
     first = {one["feature"]: one["weight"] for one in plain["weights"]}
     for one in turned["weights"]:
         assert np.sign(one["weight"]) == -np.sign(first[one["feature"]])
 
 
-def test_the_data_are_never_written_over(told, tmp_path):
+def test_the_data_are_never_overwritten(run_command, tmp_path):
     text = "x,y\n" + "".join(f"{i},{int(i > 4)}\n" for i in range(10))
     (tmp_path / "d.csv").write_text(text)
-    code, _, err = told("learn", "d.csv", "-o", "./d.csv")
+    code, _, err = run_command("learn", "d.csv", "-o", "./d.csv")
     assert code == 64
     assert "is the data" in err
     assert (tmp_path / "d.csv").read_text() == text
 
 
 @pytest.mark.parametrize("size", ["1e307", "1e-307", "1e160", "1e-160"])
-def test_values_at_the_ends_of_the_floats(told, tmp_path, size):
+def test_values_at_the_limits_of_floats_are_trained_on_or_refused(run_command, tmp_path, size):
     rows = "".join(f"{i}{size[1:]},{i % 3},{int(i > 4)}\n" for i in range(1, 10))
     (tmp_path / "d.csv").write_text("x,z,y\n" + rows)
-    code, out, err = told("learn", "d.csv", "--target", "y", "--json")
+    code, out, err = run_command("learn", "d.csv", "--target", "y", "--json")
     assert code in (0, 65), err
     if code == 0:
         assert json.loads(out)["mistakes"] == 0
@@ -215,11 +217,11 @@ def test_values_at_the_ends_of_the_floats(told, tmp_path, size):
 
 
 @pytest.mark.parametrize("way", [[], ["--stream", "--no-convert"]])
-def test_the_first_entry_of_a_file_may_have_the_largest_index(told, tmp_path, way):
+def test_the_first_entry_of_a_file_may_have_the_largest_index(run_command, tmp_path, way):
     (tmp_path / "q.svm").write_text("1 5:1\n-1 1:2\n")
-    code, _, err = told("learn", "q.svm", *way, "-o", "q.json")
+    code, _, err = run_command("learn", "q.svm", *way, "-o", "q.json")
     assert code == 0, err
     (column,) = json.loads((tmp_path / "q.json").read_text())["columns"]
     assert column["weights"].keys() == set("12345")
-    code, _, err = told("separable", "q.svm", "--proof", "p.json")
+    code, _, err = run_command("separable", "q.svm", "--proof", "p.json")
     assert code == 0, err

@@ -53,7 +53,7 @@ def test_help_comes_without_numpy(program):
     assert b"separable" in done.stdout
 
 
-def test_every_verb_says_what_it_does_in_the_words_of_the_list():
+def test_the_help_of_a_command_begins_as_in_the_list():
     from click.testing import CliRunner
 
     from rosenblatt.cli import COMMANDS, rosenblatt
@@ -65,13 +65,13 @@ def test_every_verb_says_what_it_does_in_the_words_of_the_list():
         assert rosenblatt.get_command(None, command).get_short_help_str(200) == what
 
 
-def test_version(program):
+def test_version_prints_the_version(program):
     import rosenblatt
 
     assert program("--version").stdout.decode() == f"rosenblatt {rosenblatt.__version__}\n"
 
 
-def test_completion_knows_verbs_and_options(program):
+def test_completion_suggests_commands_and_options(program):
     words = program(
         _ROSENBLATT_COMPLETE="bash_complete", COMP_WORDS="rosenblatt se", COMP_CWORD="1"
     )
@@ -112,7 +112,7 @@ def test_a_small_job_loads_no_compiler_and_no_library_it_does_not_need(tmp_path,
     assert done.stderr.splitlines()[-1] == "[]"
 
 
-def test_the_command_line_leaves_the_imports_of_python_alone():
+def test_the_command_line_does_not_change_pythons_import_system():
     code = (
         "import sys; before = sys.meta_path[:]; sys.argv = ['rosenblatt', '--version']\n"
         "from rosenblatt.cli import main\n"
@@ -123,7 +123,7 @@ def test_the_command_line_leaves_the_imports_of_python_alone():
 
 
 @pytest.mark.slow_without_jit
-def test_from_a_file_to_answers_through_pipes(program, credit_files, tmp_path):
+def test_a_file_is_trained_on_and_predicted_through_pipes(program, credit_files, tmp_path):
     text = (credit_files / "credit.csv.gz").read_bytes()
     learnt = program("learn", "-", "--json", "--time-limit", "1e6", stdin=text)
     assert learnt.returncode == 0
@@ -139,7 +139,7 @@ def test_from_a_file_to_answers_through_pipes(program, credit_files, tmp_path):
 
 
 @pytest.mark.slow_without_jit
-def test_a_terminal_gets_colour_and_a_pipe_does_not(program, tmp_path):
+def test_a_terminal_gets_color_and_a_pipe_does_not(program, tmp_path):
     code, seen = on_a_terminal("learn", cwd=tmp_path)
     assert code == 0
     assert "\x1b[" in seen
@@ -151,7 +151,7 @@ def test_a_terminal_gets_colour_and_a_pipe_does_not(program, tmp_path):
 
 
 @pytest.mark.slow_without_jit
-def test_ctrl_c_keeps_the_best_so_far_and_says_so(program, tmp_path):
+def test_ctrl_c_keeps_the_best_so_far_and_reports_it(program, tmp_path):
     # Compiled first: within a compiler Ctrl-C may come to nothing.
     program("learn", "--noise", "0.2", "--time-limit", "0.2", "--test-size", "0")
     code, seen = on_a_terminal(
@@ -177,7 +177,7 @@ def test_long_work_shows_progress_on_stderr(tmp_path):
     assert "mistakes so far" in seen
 
 
-def test_a_reader_that_goes_away_is_no_trouble(tmp_path):
+def test_a_reader_that_stops_early_is_harmless(tmp_path):
     import numpy as np
 
     from rosenblatt.hypothesis import Hypothesis
@@ -215,7 +215,7 @@ def full_disk(program, tmp_path, *arguments):
     )
 
 
-def test_a_full_disk_leaves_the_old_model_whole(program, tmp_path):
+def test_a_full_disk_leaves_the_old_model_intact(program, tmp_path):
     (tmp_path / "model.json").write_text("the old model")
     rows = "".join(f"{x},{int(x > 3)}\n" for x in range(8))
     (tmp_path / "d.csv").write_text("x,y\n" + rows)

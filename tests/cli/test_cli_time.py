@@ -1,4 +1,4 @@
-"""One time limit for the whole of `learn`; what it cut short is said, what is cheap is known."""
+"""One time limit for all of `learn`: stages cut short are reported, cheap results always known."""
 
 import json
 from pathlib import Path
@@ -46,25 +46,25 @@ def stages(monkeypatch):
     return left
 
 
-def test_the_stages_share_one_limit(answer, tmp_path, stages):
+def test_the_stages_share_one_limit(run_json, tmp_path, stages):
     file = write(tmp_path / "d.csv", *noisy(40, 2))
-    answer("learn", file, "--time-limit", 20)
+    run_json("learn", file, "--time-limit", 20)
     assert stages == {"verdict": [6.0], "line": [9.0, 16.0]}
 
 
-def test_folds_share_what_is_left_and_a_test_file_needs_nothing(answer, tmp_path, stages):
+def test_folds_share_the_remaining_time_and_a_test_file_needs_none(run_json, tmp_path, stages):
     file = write(tmp_path / "d.csv", *noisy(40, 2))
-    answer("learn", file, "--time-limit", 20, "--cv", 4)
+    run_json("learn", file, "--time-limit", 20, "--cv", 4)
     assert stages["line"] == [9.0, 16 / 4, round(14 / 3, 9), 12 / 2, 10.0]
     stages["line"].clear()
-    answer("learn", file, "--time-limit", 20, "--test", file)
+    run_json("learn", file, "--time-limit", 20, "--test", file)
     assert stages["line"] == [18.0]
 
 
 @pytest.mark.slow_without_jit
-def test_what_was_cut_short_says_so(told, tmp_path, hurried):
+def test_stages_cut_short_are_reported(run_command, tmp_path, hurried):
     file = write(tmp_path / "d.csv", *noisy())
-    code, out, err = told("learn", file, "--time-limit", 1, "--cv", 3)
+    code, out, err = run_command("learn", file, "--time-limit", 1, "--cv", 3)
     assert code == 0, err
     assert "undecided: the time limit ended the search for a proof" in out
     assert "stopped by the time limit" in out
@@ -72,26 +72,28 @@ def test_what_was_cut_short_says_so(told, tmp_path, hurried):
 
 
 @pytest.mark.slow_without_jit
-def test_json_names_the_stages_that_were_cut_short(answer, tmp_path, hurried):
+def test_json_names_the_stages_that_were_cut_short(run_json, tmp_path, hurried):
     file = write(tmp_path / "d.csv", *noisy())
-    got = answer("learn", file, "--time-limit", 1)
+    got = run_json("learn", file, "--time-limit", 1)
     assert got["cut_short"] == ["verdict", "learning", "test"]
     assert got["verdict"]["verdict"] == "undecided"
-    assert answer("learn", "--time-limit", 1e6, "--test-size", 0)["cut_short"] == []
+    assert run_json("learn", "--time-limit", 1e6, "--test-size", 0)["cut_short"] == []
 
 
 @pytest.mark.slow_without_jit
-def test_pla_that_is_cut_short_says_so(told, tmp_path, hurried):
+def test_pla_cut_short_is_reported(run_command, tmp_path, hurried):
     file = write(tmp_path / "d.csv", *noisy())
-    _, out, _ = told("learn", file, "--time-limit", 1, "--algorithm", "pla", "--test-size", 0)
+    _, out, _ = run_command(
+        "learn", file, "--time-limit", 1, "--algorithm", "pla", "--test-size", 0
+    )
     assert "epochs, stopped by the time limit" in out
 
 
-def test_contradictory_rows_are_all_the_verdict_that_learning_needs(answer, tmp_path, hurried):
+def test_without_time_contradictory_rows_decide_the_verdict(run_json, tmp_path, hurried):
     X, y = noisy()
     y = np.append(y, ["no" if a == "yes" else "yes" for a in y[:3]])
     file = write(tmp_path / "d.csv", np.vstack([X, X[:3]]), y)
-    got = answer("learn", file, "--time-limit", 1, "--test-size", 0, "--report")
+    got = run_json("learn", file, "--time-limit", 1, "--test-size", 0, "--report")
     assert got["verdict"]["verdict"] == "not separable"
     page = Path("report.html").read_text(encoding="utf-8")
     assert "not separable: no line classifies " in page
@@ -101,38 +103,40 @@ def test_contradictory_rows_are_all_the_verdict_that_learning_needs(answer, tmp_
 
 
 @pytest.mark.parametrize("rows", ["0,0,n 0,1,y 1,0,y 1,1,n", "1,0,n 2,0,y 3,0,n 4,0,y 9,9,y"])
-def test_a_small_file_has_its_answer_however_slow_the_machine(answer, tmp_path, rows):
+def test_a_small_file_is_decided_however_slow_the_machine(run_json, tmp_path, rows):
     (tmp_path / "d.csv").write_text("a,b,answer\n" + "\n".join(rows.split()) + "\n")
-    calm = answer("learn", "d.csv", "--target", "answer", "--test-size", 0)
+    calm = run_json("learn", "d.csv", "--target", "answer", "--test-size", 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("time.monotonic", iter(range(10**9)).__next__)
-        hurried = answer(
+        hurried = run_json(
             "learn", "d.csv", "--target", "answer", "--test-size", 0, "--time-limit", 1e-9
         )
     assert hurried == calm
     assert (calm["mistakes"], calm["lower_bound"], calm["cut_short"]) == (1, 1, [])
 
 
-def test_in_passes_the_limit_is_for_the_verdict_too(answer, told, tmp_path, hurried):
+def test_in_passes_the_limit_covers_the_verdict_too(run_json, run_command, tmp_path, hurried):
     X, _ = noisy()
     file = write(tmp_path / "d.csv", X, np.where(X[:, 0] > 0, "yes", "no"))
-    got = answer("learn", file, "--stream", "--no-convert", "--time-limit", 1)
+    got = run_json("learn", file, "--stream", "--no-convert", "--time-limit", 1)
     assert got["verdict"]["verdict"] == "undecided"
     assert "verdict" in got["cut_short"]
-    _, out, _ = told("learn", file, "--stream", "--no-convert", "--time-limit", 1)
+    _, out, _ = run_command("learn", file, "--stream", "--no-convert", "--time-limit", 1)
     assert "undecided: the time limit ended the search for a proof" in out
 
 
-def test_compiling_is_said_and_not_counted(told, tmp_path, monkeypatch):
+def test_compilation_is_reported_and_not_counted(run_command, tmp_path, monkeypatch):
     file = write(tmp_path / "d.csv", *noisy(40, 2))
     monkeypatch.setattr(product.Stopwatch, "not_counted", 7.5)
     for limit, notes in ((1e-9, 1), (1e6, 0)):
-        _, _, err = told("learn", file, "--time-limit", limit, "--test-size", 0, with_notes=True)
+        _, _, err = run_command(
+            "learn", file, "--time-limit", limit, "--test-size", 0, with_notes=True
+        )
         assert len(err.splitlines()) == notes
         assert err.count("took 7.5 s") == notes
 
 
-def test_a_trial_says_how_many_of_its_lines_were_cut_short():
+def test_an_evaluation_reports_how_many_fits_were_cut_short():
     one = Accuracy.of_predictions(np.array([1, -1, 1]), np.array([1, -1, -1]), 2)
     folds = Evaluation("folds", (one, one, one), 6, cut_short=2)
     assert folds.sentence().endswith("; the time limit ended training in 2 of them")

@@ -32,23 +32,23 @@ def rewritten(path, rows):
     return path
 
 
-def test_text_of_the_same_length_and_time_may_be_other_text(told, text):
-    assert "verdict   separable" in told(*ASK)[1]
+def test_a_change_of_equal_length_and_time_is_detected(run_command, text):
+    assert "verdict   separable" in run_command(*ASK)[1]
     rewritten(text, ROWS.replace("5,5,yes", "1,2,yes"))
-    _, out, err = told(*ASK)
+    _, out, err = run_command(*ASK)
     assert "which is unchanged" not in err
     assert "verdict   quasi-separable" in out
 
 
-def test_text_of_another_time_may_be_the_same_text(told, text, beside):
-    told(*ASK)
+def test_an_unchanged_text_with_a_new_time_is_not_converted_again(run_command, text, beside):
+    run_command(*ASK)
     written = beside.stat().st_mtime_ns
     os.utime(text)
-    assert "which is unchanged" in told(*ASK)[2]
+    assert "which is unchanged" in run_command(*ASK)[2]
     assert beside.stat().st_mtime_ns == written
 
 
-def test_text_that_changes_while_it_is_converted_is_not_kept(text, beside, monkeypatch):
+def test_text_that_changes_during_conversion_is_not_kept(text, beside, monkeypatch):
     group_rows = convert._group_rows
 
     def changing(tables):
@@ -62,13 +62,13 @@ def test_text_that_changes_while_it_is_converted_is_not_kept(text, beside, monke
 
 
 @pytest.mark.parametrize("what", ["text", "nothing", "Parquet"])
-def test_a_file_of_somebody_else_is_not_replaced(told, beside, what):
+def test_a_foreign_file_is_not_replaced(run_command, beside, what):
     if what == "Parquet":
         pq.write_table(pa.table({"mine": [1, 2, 3]}), beside)
     else:
         beside.write_text("precious" if what == "text" else "")
     before = beside.read_bytes()
-    code, out, err = told(*ASK)
+    code, out, err = run_command(*ASK)
     assert (code, "verdict   separable" in out) == (0, True)
     assert "a file that rosenblatt did not write has that name" in err
     assert beside.read_bytes() == before

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tried import TIMES, times, tried
+from case_counts import TIMES, count_cases, n_cases
 
 import rosenblatt
 from rosenblatt import load
@@ -82,7 +82,9 @@ def whole_run(name, folder, **environment):
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("cache", ["warm", "cold"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_ctrl_c_at_any_moment_ends_with_130_and_a_whole_result_or_none(rows, tmp_path, name, cache):
+def test_ctrl_c_at_any_moment_exits_with_130_and_a_complete_result_or_none(
+    rows, tmp_path, name, cache
+):
     if cache == "cold" and TIMES == 1:
         pytest.skip("compiling everything for each try takes minutes; set ROSENBLATT_TRY")
 
@@ -93,14 +95,14 @@ def test_ctrl_c_at_any_moment_ends_with_130_and_a_whole_result_or_none(rows, tmp
         whole_run(name, rows / f"compile {name}")
     whole, seconds = whole_run(name, rows / f"{cache} {name}", **environment("whole"))
     chance = random.Random(name if TIMES == 1 else None)
-    many = times(2)
+    many = n_cases(2)
     for number in range(many):
         folder = rows / f"{cache} {name} {number}"
         folder.mkdir()
         after = seconds * (number + chance.random()) / many
         code, out, err = run(COMMANDS[name], folder, after, **environment(number))
         what = check(name, folder, whole, code, out, err)
-        tried(f"Ctrl-C in {name}, {cache} cache: {what}")
+        count_cases(f"Ctrl-C in {name}, {cache} cache: {what}")
 
 
 def check(name, folder, whole, code, out, err):
@@ -139,8 +141,8 @@ def check_stream(folder, whole, code, err, where):
     nothing = "nothing was written" in err
     assert not (nothing and (folder / "out.txt").exists()), where
     if code == 130:
-        again, _, told = run(COMMANDS["stream"], folder)
-        assert again == 0, (where, told)
+        again, _, message = run(COMMANDS["stream"], folder)
+        assert again == 0, (where, message)
     for file in ("out.txt", "model.json"):
         assert (folder / file).read_bytes() == (whole / file).read_bytes(), (file, where)
     return "nothing was written" if nothing else "it was done" if code == 0 else "it was resumed"

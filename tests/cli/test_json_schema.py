@@ -80,8 +80,8 @@ def objects(schema):
             yield from objects(value)
 
 
-def test_the_program_prints_the_schema(told):
-    code, out, _ = told("--json-schema")
+def test_the_program_prints_the_schema(run_command):
+    code, out, _ = run_command("--json-schema")
     assert code == 0
     assert json.loads(out) == SCHEMA
     Draft202012Validator.check_schema(SCHEMA)
@@ -97,7 +97,7 @@ def test_every_command_is_in_the_schema_and_no_object_is_open():
         assert set(schema["required"]) <= set(schema["properties"])
 
 
-def test_verdicts_and_kinds_are_those_that_have_an_exit_code():
+def test_verdicts_and_error_kinds_are_those_with_an_exit_code():
     defined = SCHEMA["$defs"]
     assert set(defined["separable"]["properties"]["verdict"]["enum"]) == set(separable.EXIT)
     assert set(defined["separation"]["properties"]["kind"]["enum"]) == set(separation.EXIT)
@@ -114,7 +114,7 @@ def test_each_output_follows_the_schema(printed):
 
 
 @pytest.mark.slow_without_jit
-def test_a_new_key_a_lost_key_and_another_type_are_refused(printed):
+def test_new_keys_missing_keys_and_wrong_types_are_refused(printed):
     for command, value in printed:
         for key in SCHEMA["$defs"][command]["required"]:
             without = {k: v for k, v in value.items() if k != key}
@@ -124,7 +124,7 @@ def test_a_new_key_a_lost_key_and_another_type_are_refused(printed):
 
 
 @pytest.mark.slow_without_jit
-def test_every_key_of_the_schema_is_printed_by_some_run(printed):
+def test_every_key_of_the_schema_is_printed_in_some_run(printed):
     """A key that no output has is no key: the schema follows what is removed, too."""
     for command in COMMANDS:
         keys = set().union(*(value for name, value in printed if name == command))
@@ -132,10 +132,10 @@ def test_every_key_of_the_schema_is_printed_by_some_run(printed):
 
 
 @pytest.mark.parametrize(("code", "arguments"), ERRORS)
-def test_errors_follow_the_schema(told, tmp_path, code, arguments):
+def test_errors_follow_the_schema(run_command, tmp_path, code, arguments):
     (tmp_path / "plane.csv").write_text(PLANE)
     (tmp_path / "empty.csv").write_text("")
-    got, out, _ = told(*arguments, "--json")
+    got, out, _ = run_command(*arguments, "--json")
     assert got == code
     check_output(json.loads(out), "error")
     assert not validator("separable").is_valid(json.loads(out))

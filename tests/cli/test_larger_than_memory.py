@@ -93,9 +93,7 @@ def in_memory(path, **wishes):
 
 @pytest.mark.parametrize("stored", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-def test_every_format_gives_the_corrections_of_the_run_in_memory(
-    tmp_path, small_batches, form, stored
-):
+def test_every_format_gives_the_updates_of_the_run_in_memory(tmp_path, small_batches, form, stored):
     wishes = {} if form in ("libsvm", "npy") or "npy" in form else {"target": "label"}
     path = write(tmp_path / f"d.{form}", *examples(wrong=5))
     found, whole = opened(path, **wishes), in_memory(path, **wishes)
@@ -115,7 +113,7 @@ def test_every_format_gives_the_corrections_of_the_run_in_memory(
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_the_pocket_and_the_scaling_are_those_in_memory(tmp_path, small_batches, form):
+def test_pocket_and_scaling_match_those_in_memory(tmp_path, small_batches, form):
     path = write(tmp_path / f"d.{form}", *examples(wrong=40))
     blocks, whole = opened(path, target="label").blocks, in_memory(path, target="label")
     scaling = Scaling.of(blocks)
@@ -131,7 +129,7 @@ def test_the_pocket_and_the_scaling_are_those_in_memory(tmp_path, small_batches,
 
 @pytest.mark.parametrize("form", ["csv", "libsvm", "parquet", "feather", "npy"])
 @pytest.mark.parametrize("wrong", [0, 3])
-def test_a_verdict_over_a_file_is_that_in_memory_and_its_proof_holds(
+def test_a_verdict_in_passes_matches_that_in_memory_and_its_proof_holds(
     tmp_path, small_batches, form, wrong
 ):
     path = write(tmp_path / f"d.{form}", *examples(wrong=wrong))
@@ -145,9 +143,9 @@ def test_a_verdict_over_a_file_is_that_in_memory_and_its_proof_holds(
         assert ours.margin == pytest.approx(theirs.margin, rel=1e-8)
 
 
-def test_learn_goes_over_a_file_in_passes_by_itself_and_says_so(told, tmp_path, no_memory):
+def test_learn_chooses_passes_automatically_and_reports_it(run_command, tmp_path, no_memory):
     path = write(tmp_path / "d.parquet", *examples())
-    code, out, err = told("learn", "d.parquet", "--target", "label")
+    code, out, err = run_command("learn", "d.parquet", "--target", "label")
     assert code == 0, err
     assert "d.parquet needs about" in err
     assert "more than half of the 0.0 MB that is free: learning in passes over the file" in err
@@ -155,24 +153,24 @@ def test_learn_goes_over_a_file_in_passes_by_itself_and_says_so(told, tmp_path, 
     assert steps[:6] == ["read", "verdict", "trained", "found", "tested", "wrote"]
     assert "a line that classifies all" in out
     assert "change in score per standard deviation" in out
-    code, out, _ = told("predict", "model.json", path)
+    code, out, _ = run_command("predict", "model.json", path)
     assert code == 0
     assert not list(tmp_path.glob("*.rosenblatt.parquet"))
 
 
-def test_what_fits_is_read_into_memory_without_a_word(told, tmp_path, monkeypatch):
+def test_a_file_that_fits_is_read_into_memory_silently(run_command, tmp_path, monkeypatch):
     write(tmp_path / "d.parquet", *examples())
     needed = data.Footprint.of(Source.find("d.parquet"), Layout()).needed
     monkeypatch.setattr(data, "free_memory", lambda: 2 * needed)
-    assert "passes" not in told("separable", "d.parquet", "--target", "label")[2]
+    assert "passes" not in run_command("separable", "d.parquet", "--target", "label")[2]
     monkeypatch.setattr(data, "free_memory", lambda: 2 * needed - 1)
-    assert "deciding in passes" in told("separable", "d.parquet", "--target", "label")[2]
+    assert "deciding in passes" in run_command("separable", "d.parquet", "--target", "label")[2]
 
 
-def test_an_inseparable_file_gets_the_pocket(answer, told, tmp_path, no_memory):
+def test_an_inseparable_file_gets_the_pocket(run_json, run_command, tmp_path, no_memory):
     X, y = examples(wrong=20)
     path = write(tmp_path / "d.csv", X, y)
-    got = answer("learn", path, "--target", "label", "--test", path)
+    got = run_json("learn", path, "--target", "label", "--test", path)
     assert (got["verdict"]["verdict"], got["algorithm"]) == ("inseparable", "pocket")
     line = rb.load("model.json")
     assert got["mistakes"] == np.count_nonzero(line.predict(X) != y)
@@ -180,18 +178,18 @@ def test_an_inseparable_file_gets_the_pocket(answer, told, tmp_path, no_memory):
     assert got["rows"] == len(y)
 
 
-def test_separable_and_verify_in_passes(answer, told, tmp_path, no_memory, monkeypatch):
+def test_separable_and_verify_in_passes(run_json, run_command, tmp_path, no_memory, monkeypatch):
     X, y = examples(wrong=2)
     path = write(tmp_path / "d.csv", X, y)
-    got = answer("separable", path, "--target", "label", "--proof", "p.json", code=1)
+    got = run_json("separable", path, "--target", "label", "--proof", "p.json", code=1)
     assert (got["verdict"], got["rows"]) == ("inseparable", len(y))
     for one in got["conflict"]:
         row = one["row"] - 1
         assert [one["values"][f"f{j}"] for j in range(D)] == X[row].tolist()
-    assert told("verify", "p.json", path)[0] == 0
+    assert run_command("verify", "p.json", path)[0] == 0
     monkeypatch.setattr(data, "free_memory", lambda: 10**12)
-    assert told("verify", "p.json", path)[0] == 0
-    assert answer("separable", path, "--target", "label", code=1)["verdict"] == "inseparable"
+    assert run_command("verify", "p.json", path)[0] == 0
+    assert run_json("separable", path, "--target", "label", code=1)["verdict"] == "inseparable"
 
 
 LATE = [
@@ -206,87 +204,89 @@ LATE = [
 @pytest.mark.parametrize(
     "more", [("--missing", "mean"), ("--missing", "drop"), ("--text", "note", "--ignore", "salary")]
 )
-def test_a_proof_made_one_way_holds_the_other_way(told, tmp_path, monkeypatch, small_batches, more):
+def test_proofs_from_memory_and_passes_are_interchangeable(
+    run_command, tmp_path, monkeypatch, small_batches, more
+):
     rows = [row for row in LATE if not row.endswith(",2\n")]
     (tmp_path / "d.csv").write_text("".join(["city,x,salary,note,answer\n", *rows]))
     monkeypatch.setattr(csv, "LINES", 1)
     monkeypatch.setattr(csv, "BLOCK", 256)
     ask = ("separable", "d.csv", "--target", "answer", *more, "--proof")
-    told(*ask, "whole.json")
+    run_command(*ask, "whole.json")
     monkeypatch.setattr(data, "free_memory", lambda: 1000)
-    told(*ask, "parts.json")
+    run_command(*ask, "parts.json")
     whole, parts = (json.loads((tmp_path / f"{n}.json").read_text()) for n in ("whole", "parts"))
     assert whole["columns"] == parts["columns"]
     assert whole["target"] == parts["target"]
     assert whole["proof"]["data"] == parts["proof"]["data"]
     assert whole["columns"][0]["values"] == ["a", "b", "late"]
-    assert told("verify", "whole.json", "d.csv")[0] == 0
+    assert run_command("verify", "whole.json", "d.csv")[0] == 0
     monkeypatch.setattr(data, "free_memory", lambda: 10**12)
-    assert told("verify", "parts.json", "d.csv")[0] == 0
+    assert run_command("verify", "parts.json", "d.csv")[0] == 0
 
 
-def test_rows_left_out_keep_the_numbers_of_the_others(answer, tmp_path, no_memory):
+def test_dropped_rows_do_not_renumber_the_others(run_json, tmp_path, no_memory):
     (tmp_path / "d.csv").write_text("x,y\n,1\n0,0\n,0\n1,1\nn/a,1\n2,0\n")
-    got = answer("separable", "d.csv", "--target", "y", "--missing", "drop", code=1)
+    got = run_json("separable", "d.csv", "--target", "y", "--missing", "drop", code=1)
     assert sorted(one["row"] for one in got["conflict"]) == [2, 4, 6]
     assert got["rows"] == 3
 
 
-def test_text_is_converted_once_and_again_when_it_changes(told, tmp_path, no_memory):
+def test_text_is_converted_once_and_again_after_a_change(run_command, tmp_path, no_memory):
     path = tmp_path / "d.csv"
     write(path, *examples())
     kept = tmp_path / "d.csv.rosenblatt.parquet"
     ask = ("separable", "d.csv", "--target", "label")
-    code, out, err = told(*ask)
+    code, out, err = run_command(*ask)
     assert code == 0
     assert "d.csv was converted to d.csv.rosenblatt.parquet, which every pass reads" in err
     written = kept.stat().st_mtime_ns
-    code, again, err = told(*ask)
+    code, again, err = run_command(*ask)
     assert (code, again) == (0, out)
     assert "the rows of d.csv, which is unchanged" in err
     assert kept.stat().st_mtime_ns == written
     write(path, *examples(seed=1, wrong=3))
-    code, _, err = told(*ask)
+    code, _, err = run_command(*ask)
     assert code == 1
     assert "was converted" in err
     assert not list(tmp_path.glob(".d.csv*"))  # nothing half written is left
 
 
-def test_conversion_can_be_refused_or_impossible(told, tmp_path, no_memory):
+def test_conversion_can_be_disabled_or_fail(run_command, tmp_path, no_memory):
     write(tmp_path / "d.csv", *examples())
-    code, out, err = told("separable", "d.csv", "--target", "label", "--no-convert")
+    code, out, err = run_command("separable", "d.csv", "--target", "label", "--no-convert")
     assert (code, "convert" in err) == (0, False)
     assert not (tmp_path / "d.csv.rosenblatt.parquet").exists()
     (tmp_path / "d.csv.rosenblatt.parquet").mkdir()  # so that it cannot be written
-    code, also, err = told("separable", "d.csv", "--target", "label")
+    code, also, err = run_command("separable", "d.csv", "--target", "label")
     assert (code, also) == (0, out)
     assert "cannot write d.csv.rosenblatt.parquet" in err
     assert "in every pass" in err
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npy"])
-def test_answers_may_come_sorted(answer, tmp_path, no_memory, small_batches, form):
+def test_labels_may_be_sorted(run_json, tmp_path, no_memory, small_batches, form):
     X, y = examples()
     order = np.argsort(y)
     path = write(tmp_path / f"d.{form}", X[order], y[order])
     target = () if form == "npy" else ("--target", "label")
-    assert answer("separable", path, *target)["rows"] == len(y)
+    assert run_json("separable", path, *target)["rows"] == len(y)
 
 
-def test_what_passes_cannot_do_is_said(told, tmp_path, no_memory):
+def test_options_that_passes_do_not_support_are_refused(run_command, tmp_path, no_memory):
     write(tmp_path / "d.csv", *examples())
     for more in (["--algorithm", "fewest"], ["--report"], ["--order", "random"], ["--cv", 3]):
-        code, _, err = told("learn", "d.csv", "--target", "label", *more)
+        code, _, err = run_command("learn", "d.csv", "--target", "label", *more)
         assert code == 64
         assert "in file order" in err
     (tmp_path / "d.csv").write_text("x,y\n1,1\n2,0\nthree,1\n")
-    code, _, err = told("learn", "d.csv", "--target", "y", "--number", "x")
+    code, _, err = run_command("learn", "d.csv", "--target", "y", "--number", "x")
     assert code == 65
     assert 'd.csv, row 3, column "x": "three" is not a number' in err
     assert not (tmp_path / "d.csv.rosenblatt.parquet").exists()
 
 
-def test_free_memory_is_what_the_tightest_limit_leaves(monkeypatch, tmp_path):
+def test_free_memory_follows_the_tightest_limit(monkeypatch, tmp_path):
     monkeypatch.setattr(source, "_machine_memory", lambda machine=source._machine_memory(): machine)
     assert 0 < source.free_memory() <= source._machine_memory()
     (tmp_path / "here").mkdir()
@@ -295,9 +295,9 @@ def test_free_memory_is_what_the_tightest_limit_leaves(monkeypatch, tmp_path):
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "here" / "memory.stat").write_text("inactive_file 100\n")
     lines = source._lines
-    told = {"/proc/self/cgroup": ["0::/here"]}
+    cgroup = {"/proc/self/cgroup": ["0::/here"]}
     monkeypatch.setattr(source, "CGROUP", tmp_path)
-    monkeypatch.setattr(source, "_lines", lambda path: told.get(str(path)) or lines(path))
+    monkeypatch.setattr(source, "_lines", lambda path: cgroup.get(str(path)) or lines(path))
     assert source.free_memory() == 600
 
 
@@ -316,7 +316,7 @@ sys.exit(run(["learn", path, "--target", "label", "--no-scale", "-o", out, "--ma
 
 @pytest.mark.slow_without_jit
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
-def test_a_file_of_eight_times_the_memory_is_learnt_from(tmp_path):
+def test_a_file_of_eight_times_the_memory_is_trained_on(tmp_path):
     rng, w, rows = np.random.default_rng(0), np.ones(12), 1 << 17
     path, names = tmp_path / "big.parquet", [f"f{j}" for j in range(12)]
     schema = pa.schema([*((name, pa.float64()) for name in names), ("label", pa.int8())])
@@ -342,12 +342,12 @@ def test_a_file_of_eight_times_the_memory_is_learnt_from(tmp_path):
     assert f"a line that classifies all {31 * rows:,} rows" in done.stdout
 
 
-def test_a_column_that_is_not_there_is_refused_before_the_rows_are_read(
-    told, tmp_path, no_memory, monkeypatch
+def test_an_absent_column_is_refused_before_the_rows_are_read(
+    run_command, tmp_path, no_memory, monkeypatch
 ):
     (tmp_path / "d.csv").write_text("x,y\n1,1\n2,0\n")
     monkeypatch.setattr(csv, "read_batches", None)
     for option in ("--target", "--ignore", "--number", "--category", "--text"):
-        code, _, err = told("separable", "d.csv", option, "z")
+        code, _, err = run_command("separable", "d.csv", option, "z")
         assert code == 64
         assert f'{option} z: there is no column "z"; the columns are x and y' in err

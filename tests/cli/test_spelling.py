@@ -61,12 +61,12 @@ def test_every_parameter_that_a_message_names_is_an_option_and_a_keyword():
     assert named() - KEYWORDS == ONLY_OPTIONS
 
 
-def test_options_with_other_names_are_those_of_keywords():
+def test_every_renamed_option_has_a_keyword():
     assert set(OPTIONS) <= KEYWORDS
     assert set(OPTIONS.values()) <= options()
 
 
-def test_no_text_below_the_interfaces_names_an_option():
+def test_no_message_below_the_interfaces_names_an_option():
     for path, tree in trees():
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -93,7 +93,7 @@ def test_no_text_below_the_interfaces_names_an_option():
         (with_column("ignore", "x" * 1000), "--ignore COLUMN", "ignore=COLUMN"),
     ],
 )
-def test_the_shell_and_python_spell_a_parameter_each_in_their_way(parameter, in_shell, in_python):
+def test_the_shell_and_python_each_spell_a_parameter_their_way(parameter, in_shell, in_python):
     error = UsageError("give ", parameter, ".")
     assert error.render(option) == f"give {in_shell}."
     assert with_options(error.message) == f"give {in_shell}."
@@ -125,10 +125,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_the_same_error_reaches_python_and_the_shell(told, tmp_path, name):
+def test_the_same_error_reaches_python_and_the_shell(run_command, tmp_path, name):
     text, given = BAD[name]
     (tmp_path / "d.csv").write_text(text)
-    code, _, err = told("learn", "d.csv", *(f"--{key}={value}" for key, value in given.items()))
+    code, _, err = run_command(
+        "learn", "d.csv", *(f"--{key}={value}" for key, value in given.items())
+    )
     with pytest.raises(ValueError, match=r"[a-z]=") as error:
         rb.learn("d.csv", **given)
     assert code == error.value.exit_code
@@ -139,16 +141,16 @@ def test_the_same_error_reaches_python_and_the_shell(told, tmp_path, name):
     assert not re.search(r"--[a-z]", str(error.value))
 
 
-def test_a_note_is_spelled_for_whoever_reads_it(told, tmp_path):
+def test_a_note_is_spelled_for_its_interface(run_command, tmp_path):
     rows = "".join(f"ID-{i:03},{i},{i % 2}\n" for i in range(30))
     (tmp_path / "d.csv").write_text("name,a,y\n" + rows)
-    assert "--category name" in told("learn", "d.csv", "--target", "y")[2]
+    assert "--category name" in run_command("learn", "d.csv", "--target", "y")[2]
     result = str(rb.learn("d.csv", target="y"))
     assert 'category="name"' in result
     assert "--category" not in result
 
 
-def test_python_says_what_to_do_about_a_file_that_it_has_no_keyword_for(tmp_path):
+def test_python_has_a_remedy_for_a_file_option_without_a_keyword(tmp_path):
     (tmp_path / "d.csv").write_bytes("c,y\nabc,0\nabd,1\né,0\n".encode("latin-1"))
     with pytest.raises(DataError, match=r"row 3 of the file, .*does not take encoding=: read the"):
         rb.learn(tmp_path / "d.csv", target="y")

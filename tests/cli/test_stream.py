@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from case_counts import count_cases
 from installed import PROGRAM
-from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.cli import run
@@ -73,20 +73,20 @@ def write_jsonl(path, X, y, bad=()):
 
 def expected(X, y, **parameters):
     """What one example at a time says, and the model after it."""
-    model, said = rb.OnlinePerceptron(**parameters), []
+    model, predictions = rb.OnlinePerceptron(**parameters), []
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
         x = {f"f{j}": v for j, v in enumerate(row)}
-        said.append(model.predict_one(x) or "")
+        predictions.append(model.predict_one(x) or "")
         if label:
             model.learn_one(x, label)
-    return model, said
+    return model, predictions
 
 
 # Every format, every source
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "libsvm", "parquet", "stdin"])
-def test_each_line_is_predicted_then_learnt(program, tmp_path, form):
+def test_each_line_is_predicted_then_trained_on(program, tmp_path, form):
     X, y = examples()
     path, arguments = tmp_path / f"data.{form}", []
     if form in ("csv", "tsv", "stdin"):
@@ -104,14 +104,14 @@ def test_each_line_is_predicted_then_learnt(program, tmp_path, form):
             for row, v in zip(X, y, strict=True)
         ]
         path.write_text("\n".join(lines))
-    model, said = expected(X, y, predict_with="average")
+    model, predictions = expected(X, y, predict_with="average")
     source = {"data": path.read_bytes()} if form == "stdin" else {}
     place = "-" if form == "stdin" else path
     done = program(
         place, "--predict-with", "average", "--save", tmp_path / "m", *arguments, **source
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n") == [*said, ""]
+    assert done.stdout.split("\n") == [*predictions, ""]
     again = rb.OnlinePerceptron.load(tmp_path / "m")
     if form != "libsvm":  # whose features are named 1, 2, …
         assert again.state() == model.state()
@@ -122,21 +122,21 @@ def test_each_line_is_predicted_then_learnt(program, tmp_path, form):
     )
 
 
-def test_lines_without_an_answer_are_only_predicted(program, tmp_path):
+def test_lines_without_a_label_are_only_predicted(program, tmp_path):
     X, y = examples(60)
     y = np.where(np.arange(60) % 4 == 3, "", y)
-    model, said = expected(X, y)
+    model, predictions = expected(X, y)
     for path in (write_csv(tmp_path / "d.csv", X, y), tmp_path / "d.jsonl"):
         if path.suffix == ".jsonl":
             write_jsonl(path, X, y)
             path.write_text(path.read_text().replace(', "label": null', ""))
         target = [] if path.suffix == ".csv" else ["--target", "label"]
         done = program(path, *target, "--save", tmp_path / "m")
-        assert done.stdout.split("\n") == [*said, ""]
+        assert done.stdout.split("\n") == [*predictions, ""]
         assert rb.OnlinePerceptron.load(tmp_path / "m").state() == model.state()
 
 
-def test_features_may_appear_and_vanish(program, tmp_path):
+def test_features_may_appear_and_disappear(program, tmp_path):
     lines = [
         {"y": 1, "a": 1},
         {"y": 0, "b": 2.5},
@@ -145,25 +145,25 @@ def test_features_may_appear_and_vanish(program, tmp_path):
     ]
     done = program(data="\n".join(map(json.dumps, lines)).encode())
     model = rb.OnlinePerceptron()
-    said = []
+    predictions = []
     for line in lines:
         x = {name: v for name, v in line.items() if name != "y" and v is not None}
-        said.append(model.predict_one(x))
+        predictions.append(model.predict_one(x))
         model.learn_one(x, line["y"])
-    assert done.stdout.split("\n") == ["" if v is None else str(v) for v in said] + [""]
+    assert done.stdout.split("\n") == ["" if v is None else str(v) for v in predictions] + [""]
 
 
 def test_json_prints_one_object_and_nothing_else(program, tmp_path):
     X, y = examples(50)
     path = write_csv(tmp_path / "d.csv", X, y)
     done = program(path, "--json", "--margin", "0.1", "-o", tmp_path / "out")
-    model, said = expected(X, y)
+    model, predictions = expected(X, y)
     result = json.loads(done.stdout)
     assert result["mistakes"] == model.n_mistakes
     assert result["bound"] == model.bound(0.1)
     assert (result["predicted"], result["trained on"], result["bad lines"]) == (50, 50, 0)
     assert result["labels"] == ["no", "yes"]
-    assert (tmp_path / "out").read_text().split("\n") == [*said, ""]
+    assert (tmp_path / "out").read_text().split("\n") == [*predictions, ""]
     assert done.stderr == ""
 
 
@@ -186,8 +186,8 @@ def test_a_growing_file_is_followed(tmp_path):
         assert process.wait() == 128 + signal.SIGTERM
     finally:
         process.kill()
-    model, said = expected(X, y)
-    assert (tmp_path / "out").read_text().split("\n") == [*said, ""]
+    model, predictions = expected(X, y)
+    assert (tmp_path / "out").read_text().split("\n") == [*predictions, ""]
     assert rb.OnlinePerceptron.load(tmp_path / "m").state() == model.state()
 
 
@@ -232,13 +232,13 @@ WRITERS = {"csv": write_csv, "jsonl": write_jsonl}
 
 
 @pytest.mark.parametrize("form", BAD)
-def test_bad_lines_are_counted_reported_and_set_aside(program, tmp_path, form):
+def test_bad_lines_are_counted_reported_and_written_to_rejects(program, tmp_path, form):
     X, y = examples(100)
     path = WRITERS[form](tmp_path / f"d.{form}", X, y, BAD[form])
     done = program(path, "--rejects", tmp_path / "bad", "--save", tmp_path / "m")
-    model, said = expected(X, y)
+    model, predictions = expected(X, y)
     assert done.returncode == 0
-    assert done.stdout.split("\n") == [*said, ""]
+    assert done.stdout.split("\n") == [*predictions, ""]
     assert rb.OnlinePerceptron.load(tmp_path / "m").state() == model.state()
     rejected = (tmp_path / "bad").read_text().splitlines()
     assert sorted(rejected) == sorted(text for _, text in BAD[form])
@@ -249,7 +249,7 @@ def test_bad_lines_are_counted_reported_and_set_aside(program, tmp_path, form):
 
 
 @pytest.mark.parametrize("form", BAD)
-def test_strict_stops_at_a_bad_line_and_keeps_what_came_before(program, tmp_path, form):
+def test_strict_stops_at_a_bad_line_and_keeps_earlier_results(program, tmp_path, form):
     X, y = examples(100)
     for at, text in (BAD[form][0], BAD[form][-1]):
         path = WRITERS[form](tmp_path / f"d.{form}", X, y, [(at, text)])
@@ -257,19 +257,19 @@ def test_strict_stops_at_a_bad_line_and_keeps_what_came_before(program, tmp_path
         done = program(path, "--strict", "-o", tmp_path / "out", "--checkpoint", folder)
         assert done.returncode == 65
         assert f", line {at + 1 + (form == 'csv')}: " in done.stderr
-        model, said = expected(X[:at], y[:at])
-        assert (tmp_path / "out").read_text().split("\n") == [*said, ""]
+        model, predictions = expected(X[:at], y[:at])
+        assert (tmp_path / "out").read_text().split("\n") == [*predictions, ""]
         kept = json.loads((folder / "checkpoint.json").read_text())["content"]
         assert kept["model"] == model.state()
 
 
-def test_a_stream_of_nothing_but_bad_lines_ends_well(program, tmp_path):
+def test_a_stream_of_only_bad_lines_exits_with_0(program, tmp_path):
     done = program(data=b'{"label": 1}\nnot json\n\n\x00\n')
     assert done.returncode == 0
     assert "2 bad lines" in done.stderr
 
 
-def test_lines_may_end_as_old_systems_end_them(program, tmp_path):
+def test_lines_may_end_with_a_carriage_return(program, tmp_path):
     X, y = examples(40)
     path = write_csv(tmp_path / "d.csv", X, y)
     expected = program(path, "--json", "--checkpoint", tmp_path / "kept", "-o", tmp_path / "out")
@@ -277,12 +277,12 @@ def test_lines_may_end_as_old_systems_end_them(program, tmp_path):
     for data in (tmp_path / "old.csv", "-"):
         given = (tmp_path / "old.csv").read_bytes() if data == "-" else None
         done = program(data, "--json", "-o", tmp_path / "old", data=given)
-        told, same = json.loads(done.stdout), json.loads(expected.stdout)
-        assert {**told, "rows per second": 0} == {**same, "rows per second": 0}
+        output, same = json.loads(done.stdout), json.loads(expected.stdout)
+        assert {**output, "rows per second": 0} == {**same, "rows per second": 0}
         assert (tmp_path / "old").read_bytes() == (tmp_path / "out").read_bytes()
 
 
-def test_an_index_that_comes_twice_makes_a_bad_line(program, tmp_path):
+def test_a_duplicate_index_makes_a_bad_line(program, tmp_path):
     (tmp_path / "d.libsvm").write_text("1 1:2 2:1\n-1 3:1 1:2 3:4\n1 1:1_0\n-1 2:5\n")
     done = program(tmp_path / "d.libsvm", "-o", tmp_path / "out")
     assert 'line 2: "3:4" is not an index of its own with a value' in done.stderr
@@ -292,7 +292,7 @@ def test_an_index_that_comes_twice_makes_a_bad_line(program, tmp_path):
 # What cannot be done is said in one sentence
 
 
-def test_troubles_have_their_exit_codes(program, tmp_path):
+def test_each_error_has_its_exit_code(program, tmp_path):
     X, y = examples(10)
     path = write_csv(tmp_path / "d.csv", X, y)
     (tmp_path / "sub").mkdir()
@@ -326,12 +326,12 @@ def test_troubles_have_their_exit_codes(program, tmp_path):
         assert len(done.stderr.strip().split("\n")) == 1
 
 
-def test_a_checkpoint_that_is_not_ones_own_is_refused(program, tmp_path):
+def test_a_foreign_checkpoint_is_refused(program, tmp_path):
     X, y = examples(50)
     path, folder = write_csv(tmp_path / "d.csv", X, y), tmp_path / "kept"
     kept = ["--checkpoint", folder, "-o", tmp_path / "out"]
     assert program(path, *kept, "--every", 20).returncode == 0
-    said = (tmp_path / "out").read_bytes()
+    written = (tmp_path / "out").read_bytes()
     whole = (folder / "checkpoint.json").read_text()
     other = write_csv(tmp_path / "other.csv", *examples(50, seed=1))
     for arguments, code, sentence in [
@@ -350,9 +350,9 @@ def test_a_checkpoint_that_is_not_ones_own_is_refused(program, tmp_path):
         (folder / "checkpoint.json").write_text(text)
         done = program(path, *kept, "--resume")
         assert (done.returncode, sentence in done.stderr) == (65, True), done.stderr
-    assert (tmp_path / "out").read_bytes() == said
+    assert (tmp_path / "out").read_bytes() == written
     (folder / "checkpoint.json").write_text(whole)
-    (tmp_path / "out").write_bytes(said[:10])
+    (tmp_path / "out").write_bytes(written[:10])
     done = program(path, *kept, "--resume")
     assert (done.returncode, "out has 10 bytes" in done.stderr) == (65, True)
 
@@ -365,7 +365,7 @@ def test_a_folder_in_use_is_refused(program, tmp_path):
     assert (done.returncode, "in use by another process" in done.stderr) == (66, True)
 
 
-def test_output_appended_by_the_shell_is_taken_back_too(tmp_path):
+def test_output_appended_by_the_shell_is_truncated_too(tmp_path):
     X, y = examples(100)
     path, out = write_csv(tmp_path / "d.csv", X, y), tmp_path / "out"
     out.write_text("before\n")
@@ -373,7 +373,7 @@ def test_output_appended_by_the_shell_is_taken_back_too(tmp_path):
     subprocess.run(command, shell=True, check=True, stderr=subprocess.DEVNULL)
     whole = out.read_bytes()
     with open(out, "a") as file:
-        file.write("said after the last checkpoint\n")
+        file.write("predictions after the last checkpoint\n")
     with open(path, "a") as file:
         file.write("1,2,3,yes\n")
     subprocess.run(f"{command} --resume", shell=True, check=True, stderr=subprocess.DEVNULL)
@@ -388,7 +388,7 @@ KILLS = 100
 
 
 class Nursery:
-    """A process that runs the program in forks of itself and kills them when told."""
+    """A process that runs the program in forks of itself and kills them on request."""
 
     def __init__(self):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -474,14 +474,14 @@ def interrupted(nurseries, references, folder, number):
 
 
 @pytest.mark.slow_without_jit
-def test_killed_at_a_hundred_moments_it_loses_and_doubles_nothing(tmp_path, nurseries, references):
+def test_killing_at_a_hundred_moments_loses_and_repeats_nothing(tmp_path, nurseries, references):
     with ThreadPoolExecutor(3) as several:
         each = several.map(lambda n: interrupted(nurseries, references, tmp_path, n), range(KILLS))
         codes, same = zip(*each, strict=True)
     assert {end[-1] for end in codes} == {0}
     assert sum(same) == KILLS
     died = [code for end in codes for code in end[:-1]]
-    tried("streams killed, full or told to stop, then resumed", len(died))
+    count_cases("streams killed, full or told to stop, then resumed", len(died))
     first = [end[0] for end in codes]  # those that time ends may have been done before
     assert {code for n, code in enumerate(first) if n % 10 < 4} == {-signal.SIGKILL}
     assert set(first[4::10]) == {74}  # a full disk
@@ -492,7 +492,7 @@ def test_killed_at_a_hundred_moments_it_loses_and_doubles_nothing(tmp_path, nurs
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_learning_in_passes_makes_the_corrections_of_order_cycle(tmp_path, capfd, form):
+def test_training_in_passes_makes_the_updates_of_order_cycle(tmp_path, capfd, form):
     X, _ = examples(3000, d=4)
     score = X @ [1, 2, -1, 0.5] + 0.3
     X, y = X[abs(score) > 0.1], np.where(score > 0, "yes", "no")[abs(score) > 0.1]
@@ -512,7 +512,7 @@ def test_learning_in_passes_makes_the_corrections_of_order_cycle(tmp_path, capfd
     assert model.hypothesis.w.tolist() == clf.weights_.tolist()
 
 
-def test_learning_in_passes_says_what_it_cannot_do(tmp_path, capfd):
+def test_training_in_passes_refuses_unsupported_options(tmp_path, capfd):
     X, y = examples(20)
     path = write_csv(tmp_path / "d.csv", X, y)
     for arguments, code in [

@@ -20,12 +20,12 @@ def rows(begin, end):
 
 
 @pytest.fixture
-def stream(told, tmp_path):
+def stream(run_command, tmp_path):
     """Runs `rosenblatt stream` on a file that has grown by some rows since the last time."""
 
     def call(*arguments, until, data="d.csv"):
         (tmp_path / data).write_text(HEADER + rows(0, until))
-        return told("stream", data, *KEPT, *arguments)
+        return run_command("stream", data, *KEPT, *arguments)
 
     return call
 
@@ -52,7 +52,7 @@ def refused(stream, folder, *arguments):
     return err
 
 
-def test_another_output_is_refused_and_left_as_it_is(stream, begun):
+def test_another_output_is_refused_and_left_unchanged(stream, begun):
     (begun / "OTHER").write_text("somebody's diary\n" * 100)
     err = refused(stream, begun, "-o", "OTHER", "--rejects", "bad")
     assert "--output out, not for OTHER" in err
@@ -79,7 +79,7 @@ def test_an_output_that_was_edited_between_runs_is_refused(stream, begun, edit):
     refused(stream, begun, "-o", "out", "--rejects", "bad")
 
 
-def test_an_output_that_is_gone_is_not_begun_anew(stream, begun):
+def test_a_deleted_output_is_not_started_again(stream, begun):
     (begun / "out").unlink()
     err = refused(stream, begun, "-o", "out", "--rejects", "bad")
     assert "out has 0 bytes" in err
@@ -92,7 +92,7 @@ def test_a_foreign_file_of_the_same_name_is_refused(stream, begun):
     refused(stream, begun, "-o", "sub/out", "--rejects", "bad")
 
 
-def test_all_may_be_moved_together(stream, begun):
+def test_input_output_and_checkpoint_may_be_moved_together(stream, begun):
     (begun / "sub").mkdir()
     for name in ("out", "bad"):
         os.rename(begun / name, begun / "sub" / name)
@@ -120,7 +120,7 @@ def test_all_may_be_moved_together(stream, begun):
         ([], ["--window", "9"]),
     ],
 )
-def test_options_that_mean_something_else_are_refused(stream, tmp_path, before, now):
+def test_changed_options_are_refused(stream, tmp_path, before, now):
     assert stream("-o", "out", *before, until=30)[0] == 0
     assert "the checkpoint was made with" in refused(stream, tmp_path, "-o", "out", *now)
     assert stream("--resume", "-o", "out", *before, until=40)[0] == 0
@@ -135,7 +135,7 @@ def crashed(folder):
         kept.write({**kept.read(resume=True), "ended": False})
 
 
-def test_what_a_killed_run_wrote_after_its_checkpoint_is_taken_back(stream, begun):
+def test_output_after_the_last_checkpoint_is_truncated(stream, begun):
     crashed(begun)
     with open(begun / "out", "a") as file:
         file.write("yes\nno\nye")
@@ -145,7 +145,7 @@ def test_what_a_killed_run_wrote_after_its_checkpoint_is_taken_back(stream, begu
     assert (begun / "whole").read_text() == whole
 
 
-def test_what_no_checkpoint_knows_is_kept_beside_it(stream, tmp_path):
+def test_output_without_a_checkpoint_is_kept_as_a_copy(stream, tmp_path):
     assert stream("-o", "out", until=0)[0] == 0
     crashed(tmp_path)
     (tmp_path / "out").write_text("of whom?\n")
@@ -155,7 +155,7 @@ def test_what_no_checkpoint_knows_is_kept_beside_it(stream, tmp_path):
     assert (tmp_path / "out").read_text().count("\n") == 3
 
 
-def test_without_its_checkpoint_an_output_is_not_begun_anew(stream, begun):
+def test_without_its_checkpoint_an_output_is_not_overwritten(stream, begun):
     before = files(begun)
     code, _, err = stream("--resume", "--checkpoint", "mistyped", "-o", "out", until=30)
     assert (code, "--output out is not empty" in err) == (64, True)
@@ -170,7 +170,7 @@ def test_a_file_in_the_place_of_a_device_is_not_emptied(stream, tmp_path):
     assert "is not empty" in refused(stream, tmp_path, "-o", "out")
 
 
-def test_a_checkpoint_of_an_earlier_version_is_refused_in_a_sentence(stream, begun):
+def test_a_checkpoint_of_an_earlier_version_is_refused_in_one_sentence(stream, begun):
     from rosenblatt.files import CheckpointFolder
 
     with CheckpointFolder(begun / "kept") as kept:
@@ -183,7 +183,7 @@ def test_a_checkpoint_of_an_earlier_version_is_refused_in_a_sentence(stream, beg
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "libsvm"])
-def test_with_a_checkpoint_a_last_line_without_its_end_waits(told, tmp_path, form):
+def test_with_a_checkpoint_an_unterminated_last_line_waits(run_command, tmp_path, form):
     begin, half, rest = {
         "csv": ("a,b,label\n1,2,0\n2,1,10\n", "3,4,1", "0\n5,6,0\n"),
         "jsonl": ('{"a": 1, "label": 0}\n{"a": 2, "label": 10}\n', '{"a": 3, "la', 'bel": 10}\n'),
@@ -193,13 +193,13 @@ def test_with_a_checkpoint_a_last_line_without_its_end_waits(told, tmp_path, for
     arguments = ["stream", path, *KEPT, "-o", "out", "--rejects", "bad", "--format", form]
     arguments += ["--target", "label"] if form != "libsvm" else []
     path.write_text(begin + half)
-    code, _, err = told(*arguments)
+    code, _, err = run_command(*arguments)
     number = begin.count("\n") + 1
     assert (code, err.count("\n")) == (0, 1), err
     assert f"line {number} is incomplete" in err
     assert (tmp_path / "out").read_text().count("\n") == 2
     path.write_text(begin + half + rest)
-    code, _, err = told(*arguments, "--resume")
+    code, _, err = run_command(*arguments, "--resume")
     assert (code, err) == (0, "")
     assert (tmp_path / "bad").read_text() == ""
     assert (tmp_path / "out").read_text().count("\n") == 2 + rest.count("\n")
@@ -207,15 +207,15 @@ def test_with_a_checkpoint_a_last_line_without_its_end_waits(told, tmp_path, for
     assert labels["content"]["model"]["labels"] == [0, 10]
 
 
-def test_a_first_line_without_its_end_is_no_header_yet(told, tmp_path):
+def test_an_unterminated_first_line_is_not_yet_a_header(run_command, tmp_path):
     (tmp_path / "d.csv").write_text("a,b,la")
-    code, _, err = told("stream", "d.csv", *KEPT)
+    code, _, err = run_command("stream", "d.csv", *KEPT)
     assert (code, "ends within its first line" in err) == (65, True)
 
 
-def test_without_a_checkpoint_the_end_of_the_file_ends_the_line(told, tmp_path):
+def test_without_a_checkpoint_the_end_of_the_file_ends_the_line(run_command, tmp_path):
     (tmp_path / "d.csv").write_text("a,b,label\n1,2,0\n3,4,1")
-    code, out, _ = told("stream", "d.csv", "--quiet")
+    code, out, _ = run_command("stream", "d.csv", "--quiet")
     assert (code, out.count("\n")) == (0, 2)
 
 
@@ -234,7 +234,7 @@ def mixed(chance, form):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_file_that_grows_by_bytes_is_learnt_as_if_it_were_whole(tmp_path, told, form, seed):
+def test_a_file_that_grows_by_bytes_is_trained_on_as_if_complete(tmp_path, run_command, form, seed):
     chance = random.Random(seed)
     header = "a,color,note,label\n" if form == "csv" else ""
     text = header + "".join(mixed(chance, form))
@@ -244,17 +244,17 @@ def test_a_file_that_grows_by_bytes_is_learnt_as_if_it_were_whole(tmp_path, told
     cuts = sorted(chance.sample(range(first, len(text)), 4))
     for end in (*cuts, len(text)):
         path.write_text(text[:end])
-        assert told(*arguments, *FILES, "--every", chance.randint(1, 50))[0] == 0
+        assert run_command(*arguments, *FILES, "--every", chance.randint(1, 50))[0] == 0
     left = [(tmp_path / name).read_bytes() for name in ("out", "bad", "kept/checkpoint.json")]
     for name in ("out", "bad", "kept"):
         os.rename(tmp_path / name, tmp_path / f"first {name}")
-    assert told(*arguments, *FILES)[0] == 0
+    assert run_command(*arguments, *FILES)[0] == 0
     assert left == [
         (tmp_path / name).read_bytes() for name in ("out", "bad", "kept/checkpoint.json")
     ]
 
 
-def test_lines_added_by_others_to_what_the_shell_appends_to_are_kept(tmp_path):
+def test_lines_that_others_append_to_the_output_are_kept(tmp_path):
     (tmp_path / "d.csv").write_text(HEADER + rows(0, 20))
     command = f"{PROGRAM} stream d.csv --checkpoint kept --quiet --resume >> out"
     subprocess.run(command, shell=True, cwd=tmp_path, check=True, stderr=subprocess.DEVNULL)

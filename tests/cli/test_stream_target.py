@@ -27,19 +27,19 @@ FORMS = ["jsonl", "csv", "parquet", "libsvm"]
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kept", [[], ["--checkpoint", "state"]], ids=["alone", "checkpoint"])
-def test_a_misspelt_target_is_refused_and_nothing_is_saved(told, tmp_path, form, kept):
+def test_a_misspelt_target_is_refused_and_nothing_is_saved(run_command, tmp_path, form, kept):
     file = write(tmp_path / f"d.{form}", ROWS)
-    options = ["--target", "labl", "--save", "model.json", "-o", "said.txt", *kept]
-    code, out, err = told("stream", file, *options)
+    options = ["--target", "labl", "--save", "model.json", "-o", "predictions.txt", *kept]
+    code, out, err = run_command("stream", file, *options)
     assert code == 64
     assert "labl" in err
     assert "label" in err.replace("labl", "", 1)
     assert out == ""
     assert not (tmp_path / "model.json").exists()
-    assert not (tmp_path / "said.txt").exists()
+    assert not (tmp_path / "predictions.txt").exists()
     assert not (tmp_path / "state" / "checkpoint.json").exists()
     right = ["--target", "label", *options[2:]]
-    assert told("stream", file, *right, *(["--resume"] if kept else []))[0] == 0
+    assert run_command("stream", file, *right, *(["--resume"] if kept else []))[0] == 0
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "libsvm"])
@@ -54,7 +54,7 @@ def test_a_misspelt_target_of_a_pipe_is_refused_too(program, tmp_path, form, row
     assert not (tmp_path / "model.json").exists()
 
 
-def test_a_pipe_that_never_has_its_target_is_given_up_after_a_thousand_lines(program, tmp_path):
+def test_a_pipe_without_its_target_is_refused_after_a_thousand_lines(program, tmp_path):
     lines = "".join(json.dumps({"size": n, "label": 1}) + "\n" for n in range(500_000))
     options = ["--target", "labl", "--save", "model.json", "--checkpoint", "state"]
     done = program("stream", "-", *options, stdin=lines.encode())
@@ -65,20 +65,20 @@ def test_a_pipe_that_never_has_its_target_is_given_up_after_a_thousand_lines(pro
 
 
 @pytest.mark.parametrize("late", [{}, {"label": None}], ids=["absent", "null"])
-def test_labels_may_come_late(told, tmp_path, late):
+def test_labels_may_arrive_late(run_command, tmp_path, late):
     rows = [{"size": n, **late} for n in range(5)] + ROWS
     file = write(tmp_path / "d.jsonl", rows)
-    code, out, err = told("stream", file, "--target", "label", "--save", "model.json")
+    code, out, err = run_command("stream", file, "--target", "label", "--save", "model.json")
     assert code == 0
     assert out.splitlines()[:6] == [""] * 6
     assert f"{len(rows)} rows predicted, {len(ROWS)} trained on" in err
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_a_stream_without_any_label_is_refused_at_its_end(told, tmp_path, form):
+def test_a_stream_without_any_label_is_refused_at_its_end(run_command, tmp_path, form):
     nothing = None if form == "jsonl" else ""
     file = write(tmp_path / f"d.{form}", [{"size": n, "label": nothing} for n in range(9)])
-    code, _, err = told("stream", file, "--target", "label", "--save", "model.json")
+    code, _, err = run_command("stream", file, "--target", "label", "--save", "model.json")
     assert code == 65
     assert '"label"' in err
     assert not (tmp_path / "model.json").exists()

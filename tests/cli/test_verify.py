@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tried import times, tried
+from case_counts import count_cases, n_cases
 
 import rosenblatt as rb
 from rosenblatt.cli import run
@@ -23,20 +23,20 @@ from rosenblatt.read.encoding import Encoding, TargetColumn
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.strictjson import compute_checksum
 
-SEEDS = range(times(12))
+SEEDS = range(n_cases(12))
 
 
 def table_of(seed):
-    """A few rows in which the town tells the answer and the numbers alone do not."""
+    """A few rows in which the town tells the label and the numbers alone do not."""
     rng = random.Random(seed)
     rows = []
     for i in range(14):
-        answer = rng.choice(["no", "yes"]) if i > 1 else ["no", "yes"][i]
-        town = rng.choice(["Oslo", "Rome"] if answer == "no" else ["Bonn", "Bern"])
+        label = rng.choice(["no", "yes"]) if i > 1 else ["no", "yes"][i]
+        town = rng.choice(["Oslo", "Rome"] if label == "no" else ["Bonn", "Bern"])
         a = str(rng.randrange(4))
         b = rng.choice(["", "0.5", "1.5", "2.5", "7"])
         text = " ".join(rng.choices(["red", "blue", "old", "new"], k=2))
-        rows.append([str(i), a, b, town, rng.choice(["true", "false"]), text, answer])
+        rows.append([str(i), a, b, town, rng.choice(["true", "false"]), text, label])
     return [["id", "a", "b", "town", "member", "text", "y"], *rows]
 
 
@@ -101,14 +101,14 @@ def forgeries(plan, rng):
     yield "a column that is not there", but(Number("wealth"))
 
 
-def numbers_of(rows, said):
+def numbers_of(rows, output):
     """The rows as numbers, by nothing but what `verify` printed."""
     names = rows[0]
     cells = [dict(zip(names, row, strict=True)) for row in rows[1:]]
-    out = set(said["first_rows_left_out"])
-    assert len(out) == said["rows_left_out"]
+    out = set(output["first_rows_left_out"])
+    assert len(out) == output["rows_left_out"]
     blocks = []
-    for column in said["columns"]:
+    for column in output["columns"]:
         name, values = column["name"], [row[column["name"]] for row in cells]
         if column["kind"] == "category":
             assert set(column["values"]) == set(values)
@@ -119,18 +119,18 @@ def numbers_of(rows, said):
             block = [[float(v == "true")] for v in values]
         else:
             there = [float(v) for v in values if _is_number(v)]
-            mean = sum(there) / len(there) if said["missing"] == "mean" else np.nan
-            told = {one["name"]: one for one in said["filled"]}
-            if said["missing"] == "mean" and len(there) < len(values):
-                assert told[name]["cells"] == len(values) - len(there)
-                assert told[name]["mean"] == pytest.approx(mean)
+            mean = sum(there) / len(there) if output["missing"] == "mean" else np.nan
+            imputed = {one["name"]: one for one in output["filled"]}
+            if output["missing"] == "mean" and len(there) < len(values):
+                assert imputed[name]["cells"] == len(values) - len(there)
+                assert imputed[name]["mean"] == pytest.approx(mean)
             block = [[float(v) if _is_number(v) else mean] for v in values]
         assert len(block[0]) == column["features"]
         blocks.append(block)
     X = np.hstack([np.array(block, dtype=float) for block in blocks])
-    y = [row[said["target"]["column"]] for row in cells]
+    y = [row[output["target"]["column"]] for row in cells]
     kept = [i for i in range(len(cells)) if i + 1 not in out]
-    assert len(kept) == said["rows"]
+    assert len(kept) == output["rows"]
     return X[kept], [y[i] for i in kept]
 
 
@@ -139,7 +139,7 @@ def _is_number(text):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, capfd):
+def test_a_forged_column_plan_verifies_only_true_claims(seed, tmp_path, capfd):
     rng, rows = random.Random(seed), table_of(seed)
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, rows)
@@ -159,27 +159,27 @@ def test_no_forged_plan_verifies_what_is_not_true_as_described(seed, tmp_path, c
         code = run(["verify", str(proof), str(path), "--json"])
         out, err = capfd.readouterr()
         if code == 0:
-            said = json.loads(out)
-            X, y = numbers_of(rows, said)
-            assert said["target"]["column"] not in [c["name"] for c in said["columns"]], what
-            assert rb.separability(X, y).verdict == said["claim"], what
-            told = {c["name"] for c in said["columns"]} | set(said["columns_left_out"])
-            assert told | {said["target"]["column"]} == set(rows[0]), what
+            output = json.loads(out)
+            X, y = numbers_of(rows, output)
+            assert output["target"]["column"] not in [c["name"] for c in output["columns"]], what
+            assert rb.separability(X, y).verdict == output["claim"], what
+            named = {c["name"] for c in output["columns"]} | set(output["columns_left_out"])
+            assert named | {output["target"]["column"]} == set(rows[0]), what
             verified += 1
         else:
             assert code in (1, 65), (what, err)
             if what.startswith(("the answers", "only the answers")):
                 assert "is both the target and a feature" in err, what
     assert 5 <= verified < count
-    tried("forged plans of columns", count)
+    count_cases("forged plans of columns", count)
 
 
 def test_a_change_without_a_new_checksum_is_refused(tmp_path, capfd):
     rows = table_of(0)
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, rows)
-    asked = ["--target", "y", "--ignore", "id", "--missing", "drop"]
-    assert run(["separable", str(path), *asked, "--proof", str(proof)]) in (0, 1)
+    options = ["--target", "y", "--ignore", "id", "--missing", "drop"]
+    assert run(["separable", str(path), *options, "--proof", str(proof)]) in (0, 1)
     assert run(["verify", str(proof), str(path)]) == 0
     whole = json.loads(proof.read_text())
     changes = [
@@ -209,11 +209,11 @@ def test_a_change_without_a_new_checksum_is_refused(tmp_path, capfd):
     assert run(["verify", str(proof), str(path)]) == 0
 
 
-def test_what_is_verified_is_told(tmp_path, capfd):
+def test_verify_describes_the_data_of_the_proof(tmp_path, capfd):
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, table_of(0))
-    asked = ["--target", "y", "--ignore", "id", "--missing", "drop", "--text", "text"]
-    assert run(["separable", str(path), *asked, "--proof", str(proof)]) in (0, 1)
+    options = ["--target", "y", "--ignore", "id", "--missing", "drop", "--text", "text"]
+    assert run(["separable", str(path), *options, "--proof", str(proof)]) in (0, 1)
     capfd.readouterr()
     assert run(["verify", str(proof), str(path)]) == 0
     out = capfd.readouterr().out
@@ -230,7 +230,7 @@ def test_what_is_verified_is_told(tmp_path, capfd):
     assert out.endswith(" every row correctly, in exact arithmetic\n")
 
 
-def test_passes_over_a_file_tell_and_refuse_the_same(tmp_path, capfd, monkeypatch):
+def test_verify_in_passes_reports_and_refuses_the_same(tmp_path, capfd, monkeypatch):
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, table_of(5))
     wishes = ColumnOptions(target="y", ignore=("id",), texts=("text",), missing="drop")
@@ -249,7 +249,7 @@ def test_passes_over_a_file_tell_and_refuse_the_same(tmp_path, capfd, monkeypatc
         assert answers[0] == answers[1], what
 
 
-def test_a_proof_alone_is_told_about_as_well(tmp_path, capfd):
+def test_verify_describes_the_file_of_a_proof_from_arrays(tmp_path, capfd):
     proof, path = tmp_path / "p.json", tmp_path / "d.csv"
     proof.write_text(rb.separability([[0.0], [1.0], [2.0]], [0, 1, 0]).proof.to_json())
     path.write_text("id,x,y\n7,0,0\n8,1,1\n9,2,0\n")
@@ -276,7 +276,7 @@ BOUNDS = {
 
 @pytest.mark.parametrize("passes", [False, True])
 @pytest.mark.parametrize("size", BOUNDS)
-def test_a_bound_on_mistakes_is_verified_and_its_size_is_told(
+def test_a_bound_on_mistakes_is_verified_and_its_size_is_reported(
     tmp_path, capfd, monkeypatch, size, passes
 ):
     monkeypatch.setattr("rosenblatt.cli.verify.needs_passes", lambda *_: passes)
@@ -284,7 +284,7 @@ def test_a_bound_on_mistakes_is_verified_and_its_size_is_told(
     path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))
     cost, parts, more = BOUNDS[size]
     proof = Proof.of_mistakes(Examples.from_arrays(*ALONG_A_LINE), cost, parts, **more)
-    asked = [
+    command = [
         "verify",
         str(file),
         str(path),
@@ -293,44 +293,44 @@ def test_a_bound_on_mistakes_is_verified_and_its_size_is_told(
         *["--again"] * bool(proof.enumeration),
     ]
     file.write_text(proof.to_json())
-    assert run(asked) == 0
+    assert run(command) == 0
     out = capfd.readouterr().out
     assert f"proof     {size}\n" in out
     assert f"every line makes {proof.claim}, in exact arithmetic" in out
-    assert run([*asked, "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert (told["size"], told["holds"], told["claim"]) == (size, True, proof.claim)
+    assert run([*command, "--json"]) == 0
+    output = json.loads(capfd.readouterr().out)
+    assert (output["size"], output["holds"], output["claim"]) == (size, True, proof.claim)
     file.write_text(replace(proof, claim="at least 3 mistakes").to_json())
-    assert run(asked) == 1
+    assert run(command) == 1
     assert "does not hold: " in capfd.readouterr().out
 
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize(("columns", "rows"), [(2, 100), (6, 40)])
-def test_what_learn_proves_of_the_fewest_mistakes_is_verified(tmp_path, capfd, columns, rows):
+def test_proofs_of_fewest_mistakes_from_learn_are_verified(tmp_path, capfd, columns, rows):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(rows, columns)).round(2), rng.integers(0, 2, rows)
     names = [f"x{i}" for i in range(columns)]
     path, file = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, [[*names, "y"], *([*map(str, x), n] for x, n in zip(X, y, strict=True))])
     model = ["-o", str(tmp_path / "m.json")]
-    asked = ["learn", str(path), "--algorithm", "fewest", "--test-size", "0", *model]
-    assert run([*asked, "--target", "y", "--proof", str(file), "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    walked = told["proved_by"] == "enumeration of all cells"
-    assert (told["optimal"] or columns > 2, walked) == (True, columns == 2)
+    command = ["learn", str(path), "--algorithm", "fewest", "--test-size", "0", *model]
+    assert run([*command, "--target", "y", "--proof", str(file), "--json"]) == 0
+    output = json.loads(capfd.readouterr().out)
+    walked = output["proved_by"] == "enumeration of all cells"
+    assert (output["optimal"] or columns > 2, walked) == (True, columns == 2)
     assert run(["verify", str(file), str(path), *["--again"] * walked]) == 0
     out = capfd.readouterr().out
-    assert f"proof     {told['proved_by']}\n" in out
-    assert f"“at least {told['lower_bound']} mistakes” holds for all {rows} rows" in out
+    assert f"proof     {output['proved_by']}\n" in out
+    assert f"“at least {output['lower_bound']} mistakes” holds for all {rows} rows" in out
 
 
-def test_built_in_examples_have_no_file_to_verify_a_proof_on(tmp_path, capfd):
+def test_built_in_examples_need_data_for_a_proof(tmp_path, capfd):
     assert run(["learn", "--proof", str(tmp_path / "p.json")]) == 64
     assert "give DATA" in capfd.readouterr().err
 
 
-def test_a_proof_that_no_file_settles_is_not_refuted(tmp_path, capfd):
+def test_a_proof_that_cannot_be_compared_with_the_file_is_not_refuted(tmp_path, capfd):
     file, path = tmp_path / "p.json", tmp_path / "d.csv"
     path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))
     examples = Examples.from_arrays(*ALONG_A_LINE)
@@ -343,11 +343,11 @@ def test_a_proof_that_no_file_settles_is_not_refuted(tmp_path, capfd):
     assert "is about sample weights" in capfd.readouterr().err
 
 
-def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, capfd):
+def test_an_older_format_and_another_target_are_refused_with_a_remedy(tmp_path, capfd):
     proof, path = tmp_path / "p.json", tmp_path / "d.csv"
     write(path, table_of(1))
-    asked = ["--target", "y", "--ignore", "id", "--missing", "drop"]
-    assert run(["separable", str(path), *asked, "--proof", str(proof)]) in (0, 1)
+    options = ["--target", "y", "--ignore", "id", "--missing", "drop"]
+    assert run(["separable", str(path), *options, "--proof", str(proof)]) in (0, 1)
     assert run(["verify", str(proof), str(path), "--target", "y"]) == 0
     capfd.readouterr()
     assert run(["verify", str(proof), str(path), "--target", "member"]) == 64
@@ -360,7 +360,7 @@ def test_an_older_file_and_another_target_are_refused_with_what_to_do(tmp_path, 
     assert "rosenblatt separable" in capfd.readouterr().err
 
 
-def test_a_model_never_has_the_answers_as_a_feature(tmp_path):
+def test_a_model_never_has_the_target_as_a_feature(tmp_path):
     path = tmp_path / "m.json"
     model = rb.Model(
         Encoding((Number("a"),)),

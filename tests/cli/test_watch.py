@@ -42,7 +42,7 @@ def watch(*arguments, browser=None):
     return done.stdout
 
 
-def test_the_page_is_written_to_a_temporary_file_that_stays_and_is_opened(folder):
+def test_the_page_is_opened_from_a_temporary_file_that_is_kept(folder):
     watch(browser=0)
     (page,) = folder.glob("rosenblatt-*.html")
     assert PAGE_MARK in page.read_bytes()
@@ -50,7 +50,7 @@ def test_the_page_is_written_to_a_temporary_file_that_stays_and_is_opened(folder
     assert Path("opened").read_text() == f"{page.as_uri()}\n"
 
 
-def test_save_says_where_and_the_page_is_opened_there(folder):
+def test_save_sets_the_path_and_the_page_is_opened_there(folder):
     Path("rows.csv").write_text("a,b,kind\n1,2,yes\n3,4,no\n5,1,yes\n")
     out = watch("rows.csv", "--save", "page.html", browser=0)
     assert "page.html" in out
@@ -77,21 +77,21 @@ def test_a_text_browser_is_not_a_browser_for_the_page(folder, monkeypatch):
     assert not Path("opened").exists()
 
 
-def test_with_no_browser_nothing_is_opened_and_the_path_is_all_that_is_printed(folder):
+def test_with_no_browser_only_the_path_is_printed(folder):
     (line,) = watch("--no-browser", "--save", "page.html", browser=0).splitlines()
     assert "page.html" in line
     assert not Path("opened").exists()
 
 
 def test_with_json_the_path_is_printed_as_an_object_and_nothing_is_opened(folder):
-    told = json.loads(watch("--json", browser=0))
-    page = Path(told["page"])
-    assert (page.parent, told["data"]) == (folder, None)
-    assert told["bytes"] == page.stat().st_size
+    output = json.loads(watch("--json", browser=0))
+    page = Path(output["page"])
+    assert (page.parent, output["data"]) == (folder, None)
+    assert output["bytes"] == page.stat().st_size
     assert not Path("opened").exists()
 
 
 @pytest.mark.parametrize("gone", [["--host", "0.0.0.0"], ["--port", "8000"]])
-def test_there_is_no_server_to_be_asked_for(gone, capfd):
+def test_there_is_no_server_option(gone, capfd):
     assert run(["watch", *gone]) == 64
     assert gone[0] in capfd.readouterr().err

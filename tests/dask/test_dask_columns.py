@@ -9,10 +9,10 @@ import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from case_counts import count_cases, n_cases
 from dask.distributed import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.dask import Perceptron, check_proof, separability
@@ -119,7 +119,7 @@ def test_a_name_that_occurs_twice_is_refused(client):
         )
 
 
-def test_the_index_of_a_frame_is_no_column(client, tmp_path):
+def test_the_index_of_a_frame_is_not_a_column(client, tmp_path):
     sorted_rows = WHOLE.sort_values("salary")
     paths = files(tmp_path, WHOLE, sorted_rows)
     assert "__index_level_0__" in pq.read_schema(paths[1]).names
@@ -147,11 +147,11 @@ def numbers_in_files(draw):
 
 
 @settings(
-    max_examples=times(25),
+    max_examples=n_cases(25),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(numbers_in_files())
-def test_any_numbers_in_files_get_the_verdict_of_all_rows(client, tmp_path_factory, drawn):
+def test_random_files_get_the_verdict_of_all_rows(client, tmp_path_factory, drawn):
     X, y, order, names, parts = drawn
     X = X[:, [names.index(name) for name in order]]
     paths = files(tmp_path_factory.mktemp("parts"), *parts)
@@ -162,7 +162,7 @@ def test_any_numbers_in_files_get_the_verdict_of_all_rows(client, tmp_path_facto
     assert s.proof.check(X, y)
     assert check_proof(whole.proof, paths, "answer", client=client)
     assert check_proof(whole.proof, frames(*parts), "answer", client=client)
-    tried(f"tables of numbers in files on Dask: {s.verdict}")
+    count_cases(f"tables of numbers in files on Dask: {s.verdict}")
 
 
 def test_types_may_differ_from_file_to_file(client, tmp_path):
@@ -181,7 +181,7 @@ def test_types_may_differ_from_file_to_file(client, tmp_path):
 
 
 @pytest.mark.parametrize("coded", [False, True])
-def test_each_file_may_have_answers_of_its_own(client, tmp_path, coded):
+def test_each_file_may_have_its_own_labels(client, tmp_path, coded):
     words = WHOLE.assign(answer=np.where(ANSWER > 0, "yes", "no")).sort_values("answer")
     words = words.astype({"answer": "category"}) if coded else words
     paths = files(tmp_path, words.iloc[:3], words.iloc[3:])
@@ -191,7 +191,7 @@ def test_each_file_may_have_answers_of_its_own(client, tmp_path, coded):
     assert model.classes_.tolist() == ["no", "yes"]
 
 
-def test_a_parquet_file_that_is_missing_or_cut_is_named_with_the_reason(client, tmp_path):
+def test_a_missing_or_truncated_parquet_file_is_named_with_the_reason(client, tmp_path):
     with pytest.raises(OSError, match=r"cannot open .*nothing: there is no such file"):
         Perceptron().fit(str(tmp_path / "nothing"), "answer")
     (tmp_path / "cut.parquet").write_bytes(b"PAR1cut")

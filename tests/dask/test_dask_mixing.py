@@ -68,7 +68,7 @@ def test_mixing_halts_without_mistakes_on_separable_examples(client, planted, pa
     "options",
     [{}, {"max_updates": 25}, {"max_iter": 2}, {"eta0": 0.3}],
 )
-def test_one_partition_is_the_local_run_bit_for_bit(client, planted, options):
+def test_one_partition_gives_the_local_run_bit_for_bit(client, planted, options):
     X, y = planted
     local = rb.Perceptron(**options).fit(X, y)
     clf = Perceptron(client=client, **options).fit(*in_partitions(X, y, 1))
@@ -78,7 +78,7 @@ def test_one_partition_is_the_local_run_bit_for_bit(client, planted, options):
 
 
 @pytest.mark.parametrize("order", ["random-cycle", "shuffle", "random"])
-def test_random_orders_halt_and_repeat(client, planted, order):
+def test_random_orders_halt_and_are_reproducible(client, planted, order):
     X, y = in_partitions(*planted, 3)
     first, again = (Perceptron(order, random_state=7, client=client).fit(X, y) for _ in range(2))
     assert first.separated_
@@ -120,7 +120,7 @@ def test_frames_and_parquet_give_the_weights_of_arrays(client, planted, tmp_path
     assert of_files.score(lazy[columns], lazy["label"]) == 1.0
 
 
-def test_answers_are_lazy_for_dask_arrays_and_plain_for_numpy(client, planted):
+def test_predictions_are_lazy_for_dask_arrays_and_plain_for_numpy(client, planted):
     X, y = in_partitions(*planted, 4)
     clf = Perceptron(client=client).fit(X, y)
     answers = clf.predict(X.rechunk((100, 2)))
@@ -131,7 +131,7 @@ def test_answers_are_lazy_for_dask_arrays_and_plain_for_numpy(client, planted):
     assert clf.score(X, y) == clf.score(*planted) == 1.0
 
 
-def test_the_pocket_keeps_the_best_of_the_weights_it_judged(client):
+def test_the_pocket_keeps_the_best_weights_it_scored(client):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(600, 3))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=600) > 0, "b", "a")
@@ -154,7 +154,7 @@ def three_labels():
     return centers[places] + rng.uniform(-1, 1, (240, 2)), np.array(["a", "b", "c"])[places]
 
 
-def test_three_labels_in_one_partition_are_the_local_run_bit_for_bit(client, three_labels):
+def test_three_labels_in_one_partition_give_the_local_run_bit_for_bit(client, three_labels):
     X, y = three_labels
     s = 1.0 + np.arange(len(y)) % 3
     for options in ({}, {"class_weight": {"a": 3.0}, "fit_intercept": False}):
@@ -182,7 +182,7 @@ def test_three_labels_in_many_partitions_are_separated(client, three_labels, tmp
     assert clone(clf).resume(rows, dy).weights_.tobytes() == clf.weights_.tobytes()
 
 
-def test_the_pocket_takes_three_labels_and_scaled_columns(client, three_labels):
+def test_the_pocket_supports_three_labels_and_scaled_columns(client, three_labels):
     X, y = three_labels
     y = y.copy()
     y[:12] = "b"
@@ -194,7 +194,7 @@ def test_the_pocket_takes_three_labels_and_scaled_columns(client, three_labels):
     assert clf.n_updates_ == 300
 
 
-def test_the_last_updates_of_a_budget_go_to_partitions_that_have_mistakes(client):
+def test_the_last_updates_of_a_budget_go_to_partitions_with_mistakes(client):
     X = np.array([[1.0], [-1.0], [2.0], [-2.0], [3.0], [3.0]])
     y = np.array([1, -1, 1, -1, 1, -1])  # only the last partition has a mistake for ever
     clf = PocketPerceptron(10, client=client, random_state=0).fit(*in_partitions(X, y, 3))
@@ -226,12 +226,12 @@ def test_parameters_are_those_of_the_plain_estimators_and_a_few_more(client):
         assert pickle.loads(pickle.dumps(ours(client=client))).client is None
 
 
-def test_the_default_client_is_used_where_none_is_given(client, planted):
+def test_the_default_client_is_used_if_none_is_given(client, planted):
     assert get_client() is client
     assert Perceptron().fit(*in_partitions(*planted, 2)).separated_
 
 
-def test_a_budget_that_ends_warns_with_the_mistakes_left(client, planted):
+def test_an_exhausted_budget_warns_with_the_mistakes_left(client, planted):
     X, y = in_partitions(*planted, 2)
     warned = r"max_iter after .* still makes .*[Ss]cale the features"
     with pytest.warns(ConvergenceWarning, match=warned):
@@ -241,25 +241,25 @@ def test_a_budget_that_ends_warns_with_the_mistakes_left(client, planted):
     assert not clf.separated_
 
 
-def test_short_cycles_are_said_to_cost_more_than_the_work(client, planted):
+def test_short_epochs_warn_that_overhead_exceeds_the_work(client, planted):
     with pytest.warns(EfficiencyWarning, match="less than 50 ms: Dask costs more than the work"):
         Perceptron(client=client).fit(*in_partitions(*planted, 2))
 
 
-def test_a_warm_start_goes_on_from_the_last_weights(client, planted):
+def test_a_warm_start_continues_from_the_last_weights(client, planted):
     X, y = in_partitions(*planted, 2)
     clf = Perceptron(client=client, warm_start=True).fit(X, y)
     assert clf.fit(X, y).n_updates_ == 0
 
 
-def test_progress_is_told_when_asked_for(client, planted, capsys, monkeypatch):
+def test_progress_is_shown_on_request(client, planted, capsys, monkeypatch):
     monkeypatch.setattr("rosenblatt.clock.PRINTED_SECONDS", 0.0)
     Perceptron(client=client, verbose=1).fit(*in_partitions(*planted, 2))
     assert "rosenblatt: round 1: 480 mistakes, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "said"),
+    ("X", "y", "message"),
     [
         (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0], "X has 4 rows but y has 3"),
         (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0.5, 0.25], "only one|continuous"),
@@ -272,12 +272,12 @@ def test_progress_is_told_when_asked_for(client, planted, capsys, monkeypatch):
         ),
     ],
 )
-def test_bad_data_get_one_sentence(client, X, y, said):
-    with pytest.raises(ValueError, match=said):
+def test_bad_data_get_one_sentence(client, X, y, message):
+    with pytest.raises(ValueError, match=message):
         Perceptron(client=client).fit(X, y)
 
 
-def test_a_checkpoint_is_resumed_by_the_same_data_and_rule_only(client, planted, tmp_path):
+def test_a_checkpoint_is_resumed_only_with_the_same_data_and_rule(client, planted, tmp_path):
     X, y = in_partitions(*planted, 2)
     file = tmp_path / "rounds.json"
     whole = Perceptron(client=client, checkpoint=file, checkpoint_every=2).fit(X, y)

@@ -342,13 +342,13 @@ def test_scores_and_predictions_have_scikit_learns_shapes():
     assert twin.trace_.rivals.tolist() == clf.trace_.rivals.tolist()
 
 
-@pytest.mark.parametrize(("zero", "answer"), [("mistake", 0), ("negative", 0), ("positive", 2)])
-def test_equal_scores_are_resolved_by_the_zero_rule(zero, answer):
+@pytest.mark.parametrize(("zero", "predicted"), [("mistake", 0), ("negative", 0), ("positive", 2)])
+def test_equal_scores_are_resolved_by_the_zero_rule(zero, predicted):
     X, y = [[1.0], [-1.0], [5.0]], [0, 1, 2]
     clf = rb.Perceptron(zero=zero, max_updates=0)
     with pytest.warns(UserWarning, match="max_updates"):
         clf.fit(X, y)
-    assert clf.predict(X).tolist() == [answer] * 3
+    assert clf.predict(X).tolist() == [predicted] * 3
 
 
 @quietly

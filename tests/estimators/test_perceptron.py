@@ -46,13 +46,13 @@ def test_the_larger_label_is_plus_one(labels):
 
 
 @pytest.mark.parametrize(
-    ("zero", "answer"), [("mistake", "no"), ("negative", "no"), ("positive", "yes")]
+    ("zero", "predicted"), [("mistake", "no"), ("negative", "no"), ("positive", "yes")]
 )
-def test_a_score_of_zero_is_resolved_by_the_zero_rule(zero, answer):
+def test_a_score_of_zero_is_resolved_by_the_zero_rule(zero, predicted):
     X, y = [[2.0], [-2.0]], ["yes", "no"]
     clf = rb.Perceptron(zero=zero, fit_intercept=False).fit(X, y)
     assert clf.decision_function([[0.0]]).tolist() == [0.0]
-    assert clf.predict([[0.0]]).tolist() == [answer]
+    assert clf.predict([[0.0]]).tolist() == [predicted]
 
 
 @given(make.separable(), st.sampled_from([0.5, 1.0, 4.0]))

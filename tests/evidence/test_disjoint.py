@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 import strategies as its
+from case_counts import n_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tried import times
 
 import rosenblatt as rb
 from rosenblatt.algorithms.fewest import Gap, Search
@@ -27,7 +27,7 @@ def lower_bound(examples, w, deadline=NEVER):
 
 
 @given(its.labelled(max_rows=10) | its.contradictory(), st.booleans(), st.data())
-@settings(max_examples=times(30))
+@settings(max_examples=n_cases(30))
 def test_the_conflicts_are_disjoint_and_the_proof_holds(xy, intercept, data):
     X, y = xy
     examples = Examples.from_arrays(X, y, x0=1.0 if intercept else 0.0)
@@ -47,14 +47,14 @@ def test_the_conflicts_are_disjoint_and_the_proof_holds(xy, intercept, data):
     assert Proof.from_json(proof.to_json()).check(X, y, examples.weights)
 
 
-def test_rows_of_zeros_cost_each_a_mistake():
+def test_each_row_of_zeros_costs_a_mistake():
     X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
     result = rb.fewest_mistakes(X, [1, 0, 1, 0], fit_intercept=False)
     assert (result.mistakes, result.lower_bound, result.optimal) == (2, 2, True)
     assert result.proof.check(X, [1, 0, 1, 0])
 
 
-def test_contradicting_rows_are_counted_without_any_time():
+def test_contradicting_rows_are_counted_without_time():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 4)), rng.integers(0, 2, 2000)
     assert lower_bound(Examples.from_arrays(X, y), np.ones(5), OVER) == (0, None)
@@ -86,7 +86,7 @@ def test_contradicting_rows_cost_their_cheaper_label():
     assert proof.check(X, y, examples.weights)
 
 
-def test_rows_a_contradiction_leaves_over_can_join_another_conflict():
+def test_rows_left_over_by_a_contradiction_can_join_another_conflict():
     X, y = np.array([[0.0]] * 3 + [[1.0], [-1.0]]), np.array([1, 1, -1, -1, -1])
     bound, proof = lower_bound(Examples.from_arrays(X, y), np.array([-1.0, 0.0]))
     assert bound == 2

@@ -36,7 +36,7 @@ def overlapping(s, n):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_logistic_estimates_are_those_of_statsmodels_on_the_overlapping_rows(seed):
+def test_logistic_estimates_match_statsmodels_on_the_overlapping_rows(seed):
     rng, X = with_group_without_events(seed)
     y = ((rng.random(len(X)) < 0.5) & (X[:, 2] == 0)).astype(int)
     s = rb.separation(X, y)
@@ -50,7 +50,7 @@ def test_logistic_estimates_are_those_of_statsmodels_on_the_overlapping_rows(see
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_poisson_estimates_are_those_of_statsmodels_on_the_overlapping_rows(seed):
+def test_poisson_estimates_match_statsmodels_on_the_overlapping_rows(seed):
     rng, X = with_group_without_events(seed)
     y = rng.poisson(np.exp(0.5 * X[:, 0] + 1)) * (X[:, 2] == 0)
     weights = rng.integers(1, 4, len(X)).astype(float)
@@ -65,7 +65,7 @@ def test_poisson_estimates_are_those_of_statsmodels_on_the_overlapping_rows(seed
     np.testing.assert_allclose(errors, fit.bse, rtol=1e-8)
 
 
-def test_without_separation_all_estimates_are_those_of_statsmodels():
+def test_without_separation_all_estimates_match_statsmodels():
     rng = np.random.default_rng(3)
     X = design(rng, 200, 3) + np.array([0, 2000, 0])  # a year is far from 0
     labels = rng.integers(0, 3, 200)
@@ -79,7 +79,7 @@ def test_without_separation_all_estimates_are_those_of_statsmodels():
     np.testing.assert_allclose(errors, fit.bse[1:].T.ravel(), rtol=1e-8)
 
 
-def test_multinomial_estimates_maximize_the_likelihood_of_the_labels_that_remain():
+def test_multinomial_estimates_maximize_the_likelihood_of_the_remaining_labels():
     rng = np.random.default_rng(5)
     X = np.column_stack((design(rng, 80, 1), rng.random(80) < 0.3))
     labels = np.where(X[:, 1] == 1, rng.integers(0, 2, 80), rng.integers(0, 3, 80))
@@ -101,7 +101,7 @@ def test_multinomial_estimates_maximize_the_likelihood_of_the_labels_that_remain
     assert np.abs(optimize.approx_fprime(found, loss, 1e-6)).max() < 1e-3
 
 
-def test_ordinal_estimates_are_those_of_statsmodels():
+def test_ordinal_estimates_match_statsmodels():
     from statsmodels.miscmodels.ordinal_model import OrderedModel
 
     rng = np.random.default_rng(2)
@@ -132,7 +132,7 @@ def test_separated_ordinal_rows_leave_the_estimate_of_the_others():
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_cox_estimates_are_those_of_statsmodels(ties):
+def test_cox_estimates_match_statsmodels(ties):
     from statsmodels.duration.hazard_regression import PHReg
 
     rng = np.random.default_rng(4)
@@ -160,7 +160,7 @@ def test_monotone_cox_likelihood_leaves_the_estimate_of_the_limit():
 
 
 @pytest.mark.parametrize("cases", [1, 3])
-def test_conditional_estimates_are_those_of_statsmodels(cases):
+def test_conditional_estimates_match_statsmodels(cases):
     from statsmodels.discrete.conditional_models import ConditionalLogit
 
     rng = np.random.default_rng(6)
@@ -192,7 +192,7 @@ def test_separated_matched_sets_leave_the_estimate_of_the_others():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_bound_of_an_infinite_estimate_is_that_of_a_scan_with_statsmodels(seed):
+def test_the_bound_of_an_infinite_estimate_matches_a_scan_with_statsmodels(seed):
     rng, X = with_group_without_events(seed)
     y = ((rng.random(len(X)) < 0.5) & (X[:, 2] == 0)).astype(int)
     s = rb.separation(X, y)
@@ -229,7 +229,7 @@ def test_bounds_hold_when_every_estimate_is_infinite():
 
 @pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.DomainWarning")
 @pytest.mark.parametrize("link", ["Logit", "Probit", "CLogLog", "LogLog", "Log"])
-def test_binomial_models_of_other_links_are_those_of_statsmodels_on_the_overlapping_rows(link):
+def test_binomial_models_with_other_links_match_statsmodels_on_the_overlapping_rows(link):
     rng = np.random.default_rng(3)
     X = sm.add_constant(np.column_stack([rng.normal(size=(200, 2)), rng.random(200) < 0.2]))
     shares = rng.choice([0.0, 0.0, 0.0, 0.25, 0.5, 1.0], 200)
@@ -260,7 +260,7 @@ def test_binomial_models_of_other_links_are_those_of_statsmodels_on_the_overlapp
     assert below(s.bounds["x3"]) == pytest.approx(0, abs=1e-5)
 
 
-def test_probit_is_that_of_statsmodels():
+def test_probit_matches_statsmodels():
     rng, X = with_group_without_events(0)
     y = (rng.random(len(X)) < 0.5).astype(int)
     model = sm.Probit(y, sm.add_constant(X))
@@ -271,7 +271,7 @@ def test_probit_is_that_of_statsmodels():
         s.firth()
 
 
-def test_relative_risks_by_family_are_those_of_statsmodels():
+def test_relative_risks_by_family_match_statsmodels():
     X = np.repeat([[0.0, 0], [1, 0], [0, 1]], [40, 30, 10], axis=0)
     y = np.concatenate([np.arange(40) < 8, np.arange(30) < 12, np.zeros(10)]).astype(int)
     s = rb.separation(X, y, family="log-binomial")
@@ -287,7 +287,7 @@ def test_relative_risks_by_family_are_those_of_statsmodels():
     assert 2 * (held.fun - loss(0.2, 0.0)) == pytest.approx(DROP, rel=1e-6)
 
 
-def test_relative_risks_on_the_boundary_have_no_estimates_and_say_so():
+def test_relative_risks_on_the_boundary_are_reported_as_without_estimates():
     s = rb.separation([[1.0], [2], [3], [4], [5], [6]], [0, 0, 1, 0, 1, 1], family="log-binomial")
     assert s.kind == "none"
     with pytest.raises(ValueError, match="boundary"):
@@ -295,7 +295,7 @@ def test_relative_risks_on_the_boundary_have_no_estimates_and_say_so():
     assert "x1" in str(s)
 
 
-def test_a_model_of_a_link_that_is_not_concave_has_no_estimates_here():
+def test_a_model_with_a_non_concave_link_has_no_estimates():
     rng, X = with_group_without_events(0)
     y = (rng.random(len(X)) < 0.5).astype(int)
     cauchy = sm.families.Binomial(sm.families.links.Cauchy())
@@ -329,7 +329,7 @@ def test_many_effects_solve_the_score_equations_with_the_errors_of_the_informati
 
 
 @pytest.mark.slow_without_jit
-def test_more_coefficients_than_an_information_matrix_has_room_for():
+def test_very_many_coefficients_are_estimated_without_an_information_matrix():
     rng = np.random.default_rng(8)
     effect = np.concatenate([np.arange(5000), rng.integers(0, 5000, 15_000)])
     x = rng.normal(size=20_000)
@@ -379,7 +379,7 @@ def test_sparse_dummies_give_the_estimates_of_the_dense_design():
     np.testing.assert_allclose(thin.bounds["x5"], dense.bounds["x5"], rtol=1e-7)
 
 
-def test_firth_hands_the_design_to_firthmodels():
+def test_firth_passes_the_design_to_firthmodels():
     firthmodels = pytest.importorskip("firthmodels")
     rng, X = with_group_without_events(1)
     y = ((rng.random(len(X)) < 0.5) & (X[:, 2] == 0)).astype(int)
@@ -389,7 +389,7 @@ def test_firth_hands_the_design_to_firthmodels():
     assert fitted.intercept_ == pytest.approx(theirs.intercept_)
 
 
-def test_firth_of_shares_is_that_of_the_trials_written_out():
+def test_firth_of_shares_matches_firth_of_individual_trials():
     firthmodels = pytest.importorskip("firthmodels")
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     yes, trials = np.array([0, 1, 2, 4]), np.array([4, 4, 4, 4])
@@ -400,7 +400,7 @@ def test_firth_of_shares_is_that_of_the_trials_written_out():
     np.testing.assert_allclose(fitted.coef_, theirs.coef_, rtol=1e-8)
 
 
-def test_firth_of_a_cox_model():
+def test_firth_supports_a_cox_model():
     firthmodels = pytest.importorskip("firthmodels")
     rng = np.random.default_rng(4)
     X = np.column_stack((design(rng, 60, 1), np.arange(60) < 15))
@@ -411,7 +411,7 @@ def test_firth_of_a_cox_model():
     np.testing.assert_allclose(fitted.coef_, theirs.coef_, rtol=1e-8)
 
 
-def test_firth_is_refused_where_firthmodels_has_no_such_family():
+def test_firth_is_refused_for_families_unknown_to_firthmodels():
     s = rb.separation([[0.0], [1.0], [1.0]], [0, 3, 2], family="poisson")
     with pytest.raises(ValueError, match="logistic and Cox"):
         s.firth()
@@ -430,7 +430,7 @@ def test_the_reduced_model_has_the_finite_estimates_and_no_separation():
     assert not rb.separation(small.X, small.y, fit_intercept=False)
 
 
-def test_nothing_is_fitted_before_it_is_asked_for():
+def test_nothing_is_fitted_before_it_is_used():
     rng, X = with_group_without_events(2)
     s = rb.separation(X, rng.integers(0, 2, len(X)))
     assert "fitted" not in s.limit.__dict__
@@ -445,14 +445,14 @@ def test_advice_merges_no_level_silently():
     rng = np.random.default_rng(3)
     town, age = rng.choice(["a", "b", "c"], 90), np.round(rng.normal(size=90), 2)
     y = (rng.random(90) < 0.5) & (town != "c")
-    told = str(rb.separation(pd.DataFrame({"age": age, "town": town}), y))
-    assert "levels of town" in told
+    summary = str(rb.separation(pd.DataFrame({"age": age, "town": town}), y))
+    assert "levels of town" in summary
     drug = np.where(town == "c", "new", "old")
-    told = str(rb.separation(pd.DataFrame({"age": age, "drug": drug}), y))
-    assert "levels of" not in told
+    summary = str(rb.separation(pd.DataFrame({"age": age, "drug": drug}), y))
+    assert "levels of" not in summary
 
 
-def test_no_advice_to_keep_a_small_rest_of_the_rows():
+def test_advice_never_keeps_only_a_small_part_of_the_rows():
     X = np.arange(35.0)[:, None]
     y = (X[:, 0] > 16).astype(int)
     y[[16, 17]] = 1, 0
@@ -462,7 +462,7 @@ def test_no_advice_to_keep_a_small_rest_of_the_rows():
     assert "reduced" not in str(s)
 
 
-def test_endometrial_estimates_are_those_of_statsmodels_and_firthmodels(data):
+def test_endometrial_estimates_match_statsmodels_and_firthmodels(data):
     pd = pytest.importorskip("pandas")
     frame = pd.read_csv(data / "separation" / "endometrial.csv")
     s = rb.separation(frame[["NV", "PI", "EH"]], frame["HG"])
@@ -478,7 +478,7 @@ def test_endometrial_estimates_are_those_of_statsmodels_and_firthmodels(data):
     assert 2 * (fit.llf - bound.llf) == pytest.approx(DROP, abs=1e-8)
 
 
-def test_lizards_as_grouped_counts_are_those_of_statsmodels(data):
+def test_lizards_as_grouped_counts_match_statsmodels(data):
     pd = pytest.importorskip("pandas")
     frame = pd.read_csv(data / "separation" / "lizards.csv")
     trials = frame["grahami"] + frame["opalinus"]
@@ -568,7 +568,7 @@ def drop(s, name, bound, data):
 
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
-def test_models_of_survival_bring_their_ties(ties):
+def test_survival_models_provide_their_ties(ties):
     from statsmodels.duration.hazard_regression import PHReg
 
     rng = np.random.default_rng(4)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tried import tried
+from case_counts import count_cases
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
@@ -151,17 +151,17 @@ def accepted(check, *given):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_no_forged_proof_is_accepted_and_none_that_holds_is_refused(name):
+def test_forged_proofs_are_accepted_if_and_only_if_they_hold(name):
     made = list(forged(name))
     assert len(made) > 800
     true = [proof for proof in made if accepted(proof.check, *SETS[name])]
     assert true == [proof for proof in made if holds(proof, name)]
     assert len(true) < len(made) / 4
-    tried("forged proofs, accepted if and only if they hold", len(made))
+    count_cases("forged proofs, accepted if and only if they hold", len(made))
 
 
 @pytest.mark.parametrize("name", ["XOR", "two on it"])
-def test_blocks_accept_what_memory_accepts(name):
+def test_checks_in_blocks_accept_what_checks_in_memory_accept(name):
     for proof in list(forged(name))[::5]:
         rows = [examples_of(name, proof.x0)] if isinstance(proof.x0, float) else []
         halves = InOrder(lambda rows=rows: rows)
@@ -184,7 +184,7 @@ def test_xor_is_not_separable_with_an_infinite_x0(x0, weights):
             check()
 
 
-def test_a_file_with_numbers_of_another_kind_is_refused():
+def test_a_file_with_numbers_of_another_type_is_refused():
     X, y = SETS["three in a row"]
     content = json.loads(rb.separability(X, y).proof.to_json())
     for change in ({"x0": "inf"}, {"x0": "nan"}, {"x0": 1.0}, {"weights": [1.5]}, {"weights": 7}):
@@ -200,7 +200,7 @@ HUGE_VALUES = ("0x" + "f" * 2_000_000, 1 << 100_000, [1.5] * 500_000)
 
 
 @pytest.mark.parametrize("strange", HUGE_VALUES, ids=["text", "whole number", "list"])
-def test_a_value_without_end_is_refused_in_a_sentence_that_has_one(strange):
+def test_an_endless_value_is_refused_in_a_short_sentence(strange):
     proof = rb.separability(*SETS["XOR"]).proof
     part = proof.conflicts[0]
     for forged in (
@@ -219,19 +219,19 @@ def test_a_value_without_end_is_refused_in_a_sentence_that_has_one(strange):
     assert len(str(refused.value)) < 1600
 
 
-def test_no_integers_are_made_of_what_is_no_number():
+def test_nan_and_infinity_are_never_converted_to_integers():
     for bad in (math.inf, -math.inf, math.nan):
         with pytest.raises(ValueError, match="not a fraction"):
             as_integers(np.array([1.0, bad]), 1)
 
 
 @pytest.mark.parametrize("x0", [math.inf, -math.inf, math.nan])
-def test_no_question_is_asked_with_an_x0_that_is_no_number(x0):
+def test_an_x0_that_is_nan_or_infinite_is_refused(x0):
     with pytest.raises(ValueError, match="give a finite number"):
         rb.separability([[0.0], [1.0]], [0, 1], intercept_scaling=x0)
 
 
-def test_numbers_that_were_changed_in_place_are_other_data():
+def test_numbers_changed_in_place_are_other_data():
     X, y = np.array(SETS["a line"][0]), SETS["a line"][1]
     examples = Examples.from_arrays(X, y)
     proof = separability_of(examples).proof

@@ -36,7 +36,7 @@ def by_hand(X, y, w):
 
 
 @given(seeds)
-def test_r_and_rho_are_those_of_the_tall_examples(seed):
+def test_r_and_rho_are_those_of_the_augmented_examples(seed):
     X, y, w = planted(seed)
     radius, margin = by_hand(X, y, w)
     found = rb.guarantee(X, y, w)
@@ -63,7 +63,7 @@ def test_sparse_and_dense_have_the_same_guarantee(seed):
 
 
 @given(seeds, st.sampled_from(ORDERS), st.sampled_from([0.5, 1.0, 3.0]))
-def test_both_inequalities_hold_at_every_t_and_w_is_what_they_say(seed, order, eta):
+def test_both_inequalities_hold_at_every_t(seed, order, eta):
     X, y, w = planted(seed)
     if rb.guarantee(X, y, w).bound is None:
         return
@@ -80,7 +80,7 @@ def test_both_inequalities_hold_at_every_t_and_w_is_what_they_say(seed, order, e
 
 
 @given(seeds)
-def test_with_weights_the_theorem_holds_for_the_scaled_examples(seed):
+def test_with_sample_weights_the_theorem_holds_for_the_scaled_examples(seed):
     X, y, w = planted(seed)
     s = np.random.default_rng(seed).uniform(0.5, 3, len(y))
     examples = Examples.from_arrays(X, y).weighted(s)
@@ -95,7 +95,7 @@ def test_with_weights_the_theorem_holds_for_the_scaled_examples(seed):
     assert promise.margin == pytest.approx((y * (scaled @ w)).min() / np.linalg.norm(w))
 
 
-def test_an_inequality_that_fails_is_seen():
+def test_an_inequality_that_fails_is_detected():
     X, y, _ = planted(0)
     clf = rb.Perceptron(max_iter=10**6).fit(X, y)
     squeezed = rb.squeeze(clf.trace_, clf.weights_)
@@ -110,14 +110,14 @@ def test_an_inequality_that_fails_is_seen():
     assert not too_fast.holds
 
 
-def test_weights_that_are_wrong_promise_nothing():
+def test_weights_that_misclassify_give_no_guarantee():
     X, y, w = planted(3)
     promise = rb.guarantee(X, y, -w)
     assert promise.bound is None
     assert "no guarantee" in str(promise)
 
 
-def test_features_on_very_different_scales_are_told_of_with_both_bounds():
+def test_very_different_feature_scales_are_reported_with_both_bounds():
     X, y, w = planted(1, margin=0.2)
     before = rb.guarantee(X * [1, 1e4, 1], y, w / [1, 1, 1e4, 1])
     assert before.bound >= 10 * before.scaled.bound
@@ -127,20 +127,20 @@ def test_features_on_very_different_scales_are_told_of_with_both_bounds():
     assert before.scaled.bound == pytest.approx(after.bound)
 
 
-def test_features_on_one_scale_are_not_bothered():
+def test_features_on_one_scale_cause_no_hint():
     X, y, w = planted(1, margin=0.2)
     assert rb.guarantee(X, y, w).advice is None
 
 
 @pytest.mark.parametrize("c", [1e-170, 1e170])
-def test_lengths_of_extreme_rows_are_right(c):
+def test_norms_of_extreme_rows_are_correct(c):
     X, y, _ = planted(2)
     examples = Examples.from_arrays(c * X, y, x0=0.0)
     assert lengths_of(examples) == pytest.approx(c * np.linalg.norm(X, axis=1))
 
 
 @pytest.mark.parametrize("weights", [[0.0] * 4, [1.0, 2.0], [np.nan, 1.0, 1.0, 1.0]])
-def test_weights_that_cannot_be_are_refused(weights):
+def test_invalid_weights_are_refused(weights):
     X, y, _ = planted(0)
     with pytest.raises(ValueError, match="4"):  # of so many
         rb.guarantee(X, y, weights)
@@ -152,7 +152,7 @@ def test_squared_lengths_that_overflow_are_refused():
         rb.squeeze(clf.trace_, [0.0, 1.0])
 
 
-def test_a_trace_without_its_examples_says_so():
+def test_a_trace_without_its_examples_is_an_error():
     import pickle
 
     X, y, _ = planted(0)
@@ -161,7 +161,7 @@ def test_a_trace_without_its_examples_says_so():
         rb.squeeze(clf.trace_, clf.weights_)
 
 
-def test_the_nearest_of_very_many_rows_that_rounding_hides_is_found():
+def test_the_nearest_of_very_many_rows_is_found_despite_rounding():
     rng = np.random.default_rng(0)
     p, q = rng.integers(-(2**49), 2**49, (2, 6000)).astype(float)
     w = np.array([1.0, 3.0, 5.0, 7.0])  # on the other columns, rows sum to 0

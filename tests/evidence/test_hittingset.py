@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import strategies as its
+from case_counts import count_cases, n_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.algorithms.fewest import Gap, Search
@@ -68,9 +68,9 @@ def solved(X, y, s=None, x0=1.0):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("seed", range(6))
-def test_hitting_sets_find_what_brute_force_finds(seed):
+def test_hitting_sets_match_brute_force(seed):
     rng = np.random.default_rng(seed)
-    for _ in range(times(25)):
+    for _ in range(n_cases(25)):
         n, d = int(rng.integers(2, 9)), int(rng.integers(1, 4))
         X = (
             rng.integers(-1, 3, (n, d)).astype(float)
@@ -81,13 +81,13 @@ def test_hitting_sets_find_what_brute_force_finds(seed):
         x0 = float(rng.random() < 0.7)
         gap = solved(X, y, x0=x0)
         assert gap.bound == fewest_by_leaving_out(X, y, fit_intercept=bool(x0))
-        tried("fewest mistakes by hitting sets, beside brute force")
+        count_cases("fewest mistakes by hitting sets, beside brute force")
 
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(min_rows=4, max_rows=6, max_columns=2), st.data())
-@settings(max_examples=times(25))
-def test_weights_are_what_mistakes_cost(xy, data):
+@settings(max_examples=n_cases(25))
+def test_sample_weights_are_the_costs_of_mistakes(xy, data):
     X, y = xy
     s = data.draw(st.lists(its.unlike_weights, min_size=len(X), max_size=len(X)))
     gap = solved(X, y, s)
@@ -97,8 +97,8 @@ def test_weights_are_what_mistakes_cost(xy, data):
 
 @pytest.mark.slow_without_jit
 @given(its.labelled(min_rows=5, max_rows=9, max_columns=2))
-@settings(max_examples=times(25))
-def test_thirds_of_a_weight_are_solved_as_fractions(xy):
+@settings(max_examples=n_cases(25))
+def test_thirds_of_a_weight_are_solved_exactly(xy):
     """Weights that floats cannot add: the last leaf closes only if nothing is rounded."""
     X, y = xy
     s = [0.1 + n / 3 for n in range(len(X))]
@@ -106,7 +106,7 @@ def test_thirds_of_a_weight_are_solved_as_fractions(xy):
     assert gap.costs.plain(gap.bound) == fewest_by_leaving_out(X, y, [Fraction(v) for v in s])
 
 
-def test_rows_that_are_equal_are_one_row_and_cost_their_sum():
+def test_equal_rows_are_merged_and_cost_their_sum():
     X = np.array([[0.0], [1.0], [2.0], [0.0], [1.0], [-0.0], [2.0]])
     y = np.array([0, 1, 0, 0, 1, 0, 0])
     distinct = DistinctRows.of(Examples.from_arrays(X, y))
@@ -132,7 +132,7 @@ def test_dense_and_sparse_rows_have_the_same_distinct_rows():
 
 
 @pytest.mark.slow_without_jit
-def test_a_set_that_floats_take_for_a_conflict_is_refused():
+def test_a_conflict_only_in_floating_point_is_refused():
     """The finder invents conflicts: the optimum is found all the same, and proved."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(14, 2)), rng.integers(0, 2, 14)
@@ -162,7 +162,7 @@ def test_hitting_sets_need_no_finder():
 
 
 @pytest.mark.slow_without_jit
-def test_whenever_it_stops_the_bound_is_true_and_proved():
+def test_the_bound_holds_and_is_proved_whenever_the_search_stops():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 4))
     y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
@@ -178,7 +178,7 @@ def test_whenever_it_stops_the_bound_is_true_and_proved():
     assert gap.closed
 
 
-def test_no_time_gives_no_bound_and_no_trouble():
+def test_without_time_there_is_no_bound_and_no_error():
     rng = np.random.default_rng(0)
     gap = gap_of(rng.normal(size=(50, 3)), rng.integers(0, 2, 50))
     narrow_by_hitting_sets(gap, OVER)

@@ -6,10 +6,10 @@ from fractions import Fraction
 import lecture
 import numpy as np
 import pytest
+from case_counts import count_cases
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.clock import NEVER
@@ -50,7 +50,7 @@ def distances(W, X, y, x0=1.0):
 
 
 @given(labelled(), st.sampled_from([None, 1.0, 0.5]))
-def test_the_verdict_is_that_of_the_rows_written_out(examples, x0):
+def test_the_verdict_matches_that_of_the_expanded_rows(examples, x0):
     X, y = examples
     how = {"fit_intercept": x0 is not None, "intercept_scaling": x0 or 1.0}
     found = rb.separability(X, y, **how)
@@ -64,11 +64,11 @@ def test_the_verdict_is_that_of_the_rows_written_out(examples, x0):
         assert min(distances(found.weights, X, y, x0)) > 0
         assert np.isclose(found.margin, plain.margin)
         assert np.isclose(found.bound, plain.bound)
-    tried("verdicts of more than two labels, beside the rows written out")
+    count_cases("verdicts of more than two labels, beside the rows written out")
 
 
 @given(labelled())
-def test_it_does_not_matter_whether_the_rule_soon_halts(examples):
+def test_the_verdict_does_not_depend_on_pla_halting_early(examples):
     X, y = examples
     found = rb.separability(X, y)
     with pytest.MonkeyPatch.context() as patch:
@@ -80,7 +80,7 @@ def test_it_does_not_matter_whether_the_rule_soon_halts(examples):
         assert np.isclose(found.margin, searched.margin)
 
 
-def test_the_rule_is_given_up_where_it_corrects_as_much_as_before(monkeypatch):
+def test_pla_is_abandoned_if_updates_do_not_decrease(monkeypatch):
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"]
     halted, cycles = try_pla(JointExamples.from_arrays(X, y), NEVER)
     assert halted == ()
@@ -91,7 +91,7 @@ def test_the_rule_is_given_up_where_it_corrects_as_much_as_before(monkeypatch):
     assert found.reason == "interrupted after 0 passes over the data"
 
 
-def test_labels_that_no_floats_tell_apart_are_proved_by_whole_numbers():
+def test_labels_that_no_floats_separate_are_proved_with_integers():
     X, y = [[2e33, 2e33], [2e-108, 0.0], [0.0, 2e141]], ["b", "a", "c"]
     found = rb.separability(X, y)
     assert (found.verdict, found.weights) == ("separable", None)
@@ -103,7 +103,7 @@ def interrupted(*_):
     raise KeyboardInterrupt
 
 
-def test_rows_of_weight_zero_are_decided_about_like_all_others():
+def test_rows_of_weight_zero_are_included_in_the_verdict():
     X, y = np.array([[0.0], [5.0], [-5.0], [-6.0]]), ["a", "b", "c", "b"]
     examples = JointExamples.from_arrays(X, y)
     found = separability_of(examples.weighted(np.array([1.0, 1.0, 1.0, 0.0])))
@@ -115,7 +115,7 @@ def test_rows_of_weight_zero_are_decided_about_like_all_others():
 
 
 @given(labelled())
-def test_pla_needs_no_more_corrections_than_the_bound(examples):
+def test_pla_needs_no_more_updates_than_the_bound(examples):
     X, y = examples
     found = rb.separability(X, y)
     if not found or found.bound > 1e5:
@@ -150,7 +150,7 @@ def test_dense_and_sparse_rows_have_the_same_verdict_and_each_others_proof(examp
     assert sparse_says.proof.check(X, y)
 
 
-def test_rows_are_written_a_few_at_a_time(monkeypatch):
+def test_rows_are_expanded_a_few_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.integers(-3, 4, (200, 2)).astype(float), rng.integers(0, 3, 200)
     whole = rb.separability(X, y)
@@ -163,7 +163,7 @@ def test_rows_are_written_a_few_at_a_time(monkeypatch):
     assert sum(sizes) == 400
 
 
-def test_what_blocks_is_told_with_its_rival():
+def test_a_conflict_names_its_competing_classes():
     X, y = [[0.0], [1.0], [2.0], [9.0]], ["a", "b", "a", "c"]
     found = rb.separability(X, y)
     assert found.verdict == "quasi-separable"  # c is apart from the others
@@ -182,7 +182,7 @@ def proved():
     return X, y, found.proof
 
 
-def test_a_proof_travels_as_text(proved):
+def test_a_proof_survives_serialization(proved):
     X, y, proof = proved
     again = rb.Proof.from_json(proof.to_json())
     assert (again, again.labels) == (proof, 3)
@@ -198,7 +198,7 @@ def test_a_proof_does_not_hold_for_other_data(proved):
         proof.check(X + 1.0, y)
 
 
-def test_a_forged_proof_names_the_row_and_its_rival(proved):
+def test_a_forged_proof_names_the_row_and_its_competing_class(proved):
     X, y, proof = proved
     weights = list(proof.weights)
     weights[0], weights[2] = weights[2], weights[0]

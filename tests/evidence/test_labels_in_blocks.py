@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from case_counts import n_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tried import times
 
 import rosenblatt as rb
 from rosenblatt import algorithms
@@ -41,9 +41,9 @@ def points(draw):
 
 
 @pytest.mark.slow_without_jit
-@settings(max_examples=times(30), deadline=None)
+@settings(max_examples=n_cases(30), deadline=None)
 @given(points())
-def test_runs_verdicts_and_proofs_are_those_of_memory(drawn):
+def test_runs_verdicts_and_proofs_match_those_in_memory(drawn):
     examples, ends = drawn
     blocks = cut(examples, *ends)
     budget = algorithms.Budget(20, 50)
@@ -80,7 +80,7 @@ def test_a_proof_about_other_rows_fails_in_blocks_too():
         proof.check_examples(cut(four, 2))
 
 
-def test_a_proof_about_labels_takes_the_x0_of_the_data():
+def test_a_proof_about_labels_uses_the_x0_of_the_data():
     X, y = [[1.0], [2.0], [4.0], [5.0]], ["a", "b", "c", "c"]
     proof, rows = rb.separability(X, y).proof, JointExamples.from_arrays(X, y)
     for data in (rows, cut(rows, 2)):
@@ -89,7 +89,7 @@ def test_a_proof_about_labels_takes_the_x0_of_the_data():
     assert not rb.separability(X, y, fit_intercept=False)
 
 
-def test_a_file_read_in_passes_is_learnt_as_one_in_memory(tmp_path):
+def test_a_file_read_in_passes_gives_the_run_in_memory(tmp_path):
     x = np.arange(40)
     lines = [f"{i},{i * i},{'abcd'[i // 10]}" for i in x]
     (tmp_path / "d.csv").write_text("x,square,y\n" + "\n".join(lines) + "\n")
@@ -101,7 +101,7 @@ def test_a_file_read_in_passes_is_learnt_as_one_in_memory(tmp_path):
     assert algorithms.pla(data.blocks).updates == algorithms.pla(examples).updates
 
 
-def test_sets_with_an_example_in_common_add_up_to_no_claim():
+def test_conflicts_that_share_an_example_do_not_add_up():
     X, y = [[0.0], [0.0], [0.0]], ["a", "b", "c"]
     proof = rb.separability(X, y).proof
     parts = tuple(Conflict(rows, (1, 1)) for rows in ((0, 2), (1, 4), (3, 5)))
@@ -115,7 +115,7 @@ def test_sets_with_an_example_in_common_add_up_to_no_claim():
                 forged.check(X, y)
 
 
-def test_a_proof_about_two_labels_is_none_about_more_in_blocks_either():
+def test_a_proof_about_two_labels_fails_for_more_in_blocks_too():
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
     examples = JointExamples.from_arrays(X, y)
     two = rb.separability(X, y > 0).proof
@@ -124,13 +124,13 @@ def test_a_proof_about_two_labels_is_none_about_more_in_blocks_either():
             two.check_examples(data)
 
 
-def test_a_proof_about_labels_knows_no_sample_weights():
+def test_a_proof_about_labels_refuses_sample_weights():
     X, y = [[0.0], [1.0], [3.0]], ["a", "b", "c"]
     with pytest.raises(ProofError):
         rb.separability(X, y).proof.check(X, y, [1.0, 2.0, 3.0])
 
 
-def test_no_margin_is_called_too_narrow_when_nothing_was_decided(monkeypatch):
+def test_an_undecided_verdict_has_no_false_upper_bound(monkeypatch):
     X, y = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]]), ["a", "b", "c"]
     widest = rb.separability(X, y).margin
     monkeypatch.setattr(separability, "try_pla", lambda examples, deadline: ((), 0))

@@ -22,7 +22,7 @@ def rows_of(seed, form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_columns_are_summed_as_fractions_are(form):
+def test_columns_are_summed_exactly(form):
     for seed in range(52):
         examples = rows_of(seed, form)
         sums, unit = integers.sum_of_rows(examples)
@@ -51,7 +51,7 @@ def test_zero_modulo_enough_primes_is_zero(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_one_of_each_kind_of_rows_is_looked_at(form):
+def test_one_row_of_each_kind_is_examined(form):
     X = np.array([[1.0, 0.0], [2.0, 0.0], [1.0, -0.0], [1.0, 0.0], [2.0, 0.0]])
     examples = Examples.from_arrays(form(X), [1, 0, 1, 0, 0])
     firsts, places = group_equal_rows(examples, np.arange(5))
@@ -65,7 +65,7 @@ def test_one_of_each_kind_of_rows_is_looked_at(form):
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("different", [1, 3, 40])
-def test_rows_of_a_kind_are_equal_in_every_number_and_in_the_label(form, different):
+def test_rows_of_a_kind_have_equal_features_and_labels(form, different):
     rng = np.random.default_rng(different)
     table, n = np.round(rng.standard_normal((different, 2)), 1), 500
     X, y = table[rng.integers(0, different, n)], rng.integers(0, 2, n)
@@ -93,7 +93,7 @@ def test_many_equal_rows_are_counted_and_proved_together(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_codes_that_are_the_same_by_chance_make_no_rows_alike(form):
+def test_hash_collisions_do_not_merge_rows(form):
     X = form([[1.0, 0.0], [2.0, 5.0], [1.0, -0.0], [2.0, 5.0], [1.0, 0.0]])
     examples = Examples.from_arrays(X, [1, 0, 0, 0, 1])
     (alike,) = contradictions(examples, codes=np.zeros(5, dtype=np.uint64))
@@ -113,7 +113,7 @@ def dependent(n):
     yield "separable", np.tile([[0.5, 1.0], [-0.5, 1.0]], (n // 2, 1)), np.tile([1, 0], n // 2)
 
 
-def test_few_rows_are_taken_one_by_one_whatever_depends_on_what(monkeypatch):
+def test_few_rows_become_integers_whatever_the_dependencies(monkeypatch):
     taken = []
     plain = integers.as_integers
     monkeypatch.setattr(
@@ -142,7 +142,7 @@ def heavy_tails(n, d):
 
 
 @pytest.mark.parametrize("widest", [True, False])
-def test_raw_columns_are_decided_with_few_rows_in_fractions(monkeypatch, widest):
+def test_unscaled_columns_are_decided_with_few_exact_rows(monkeypatch, widest):
     taken = []
     plain = SignedRows.exact_whole
     monkeypatch.setattr(
@@ -156,7 +156,7 @@ def test_raw_columns_are_decided_with_few_rows_in_fractions(monkeypatch, widest)
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_sign_of_every_product_is_that_of_fractions(form):
+def test_the_sign_of_every_product_is_exact(form):
     rng = np.random.default_rng(0)
     met = set()
     for seed in range(104):
@@ -176,7 +176,7 @@ def test_the_sign_of_every_product_is_that_of_fractions(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_sums_of_rows_leave_out_what_they_are_told_to(form):
+def test_sums_of_rows_exclude_the_given_rows(form):
     for seed in range(26):
         examples = rows_of(seed, form)
         sums, unit = integers.sum_of_rows(examples, without=[0])

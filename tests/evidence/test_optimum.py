@@ -8,9 +8,9 @@ from fractions import Fraction
 import corruption
 import numpy as np
 import pytest
-from slowly import fewest_by_rays
+from brute_force import fewest_by_rays
+from case_counts import count_cases, n_cases
 from trees import Grown
-from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.algorithms import cells, fewest
@@ -92,14 +92,14 @@ def is_true(result, about, least):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("part", range(4))
-def test_the_optimum_of_tiny_sets_is_that_of_brute_force(part):
-    for seed in range(part, times(200), 4):
+def test_the_optimum_of_tiny_sets_matches_brute_force(part):
+    for seed in range(part, n_cases(200), 4):
         about = X, y, s, intercept = tiny(seed)
         given = {"sample_weight": s, "fit_intercept": intercept, "random_state": seed}
         result = rb.fewest_mistakes(X, y, time_limit=60.0, n_jobs=1 + seed % 2, **given)
         is_true(result, about, brute_force(*about))
         assert result.optimal, seed
-        tried("optimum, bound and proof of tiny sets, beside brute force")
+        count_cases("optimum, bound and proof of tiny sets, beside brute force")
 
 
 def by_one_engine(kind, about):
@@ -113,13 +113,13 @@ def by_one_engine(kind, about):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ALONE)
-def test_whatever_an_engine_says_alone_is_true(kind):
-    for seed in range(times(40)):
+def test_the_result_of_each_engine_alone_is_true(kind):
+    for seed in range(n_cases(40)):
         about = tiny(1000 + seed)
         result = by_one_engine(kind, about)
         is_true(result, about, brute_force(*about))
         assert result.optimal or kind not in ("enumeration", "tree")
-        tried("engines of fewest mistakes alone, beside brute force")
+        count_cases("engines of fewest mistakes alone, beside brute force")
 
 
 @pytest.mark.slow_without_jit
@@ -127,7 +127,7 @@ def test_whatever_an_engine_says_alone_is_true(kind):
 def test_no_corrupted_proof_of_an_engine_is_accepted_unless_it_is_true(kind):
     rng = np.random.default_rng(7)
     refused = 0
-    for seed in range(times(60)):
+    for seed in range(n_cases(60)):
         about = X, y, s, _ = tiny(2000 + seed)
         proof = by_one_engine(kind, about).proof
         if proof is None:
@@ -140,7 +140,7 @@ def test_no_corrupted_proof_of_an_engine_is_accepted_unless_it_is_true(kind):
             else:
                 refused += 1
     assert refused >= 200
-    tried("corrupted proofs of engines, none accepted that claims too much", refused)
+    count_cases("corrupted proofs of engines, none accepted that claims too much", refused)
 
 
 TRACED = {inspect.getfile(module) for module in (hittingset, optimum, cells, fewest)}
@@ -180,33 +180,33 @@ def noisy(d, seed=0, n=24):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("d", [2, 3, 7])
-def test_whenever_the_time_ends_the_bound_is_true(d, monkeypatch):
+def test_the_bound_holds_whenever_the_time_ends(d, monkeypatch):
     about = X, y, _, _ = noisy(d, seed=1)
     least = rb.fewest_mistakes(X, y, time_limit=60.0, random_state=0).lower_bound
     untimed = optimum.enumerate_few_points, optimum.hit_few_conflicts
     timed = [engine for engine in optimum.ENGINES if engine not in untimed]
     examples, bounds = Examples.from_arrays(X, y), set()
-    for ticks in np.geomspace(1, 4000, times(25)):
+    for ticks in np.geomspace(1, 4000, n_cases(25)):
         with monkeypatch.context() as patch:
             patch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
             search = Search(ticks, rng=np.random.default_rng(0))
             result = optimum.fewest_of(examples, search, timed)
         is_true(result, about, least)
         bounds.add(result.lower_bound)
-        tried("searches for fewest mistakes ended at any moment, by the clock")
+        count_cases("searches for fewest mistakes ended at any moment, by the clock")
     assert max(bounds) == least
 
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("d", [2, 3, 7])
-def test_ctrl_c_at_any_line_leaves_the_best_so_far_and_a_bound_that_is_true(d):
+def test_ctrl_c_at_any_line_keeps_the_best_so_far_and_a_valid_bound(d):
     about = X, y, _, _ = noisy(d)
     given = {"time_limit": 60.0, "random_state": 0, "n_jobs": 1}
     calm = rb.fewest_mistakes(X, y, **given)
     assert calm.optimal
     ended = 0
     for lines in itertools.chain(
-        range(40, 400, 30), np.geomspace(400, 20000, times(15)).astype(int)
+        range(40, 400, 30), np.geomspace(400, 20000, n_cases(15)).astype(int)
     ):
         with CtrlC(lines) as pressed:
             result = rb.fewest_mistakes(X, y, **given)
@@ -214,7 +214,7 @@ def test_ctrl_c_at_any_line_leaves_the_best_so_far_and_a_bound_that_is_true(d):
         if pressed.left > 0:
             assert result.optimal
         ended += result.stop_reason == "interrupted"
-        tried("searches for fewest mistakes ended at any line, by Ctrl-C")
+        count_cases("searches for fewest mistakes ended at any line, by Ctrl-C")
     assert ended > 5
 
 
@@ -228,7 +228,7 @@ def test_ctrl_c_loses_no_branch_of_a_tree():
         with CtrlC(lines, ("run", "_branch", "_keep")) as pressed:
             result = by_one_engine("tree", about)
         is_true(result, about, calm.lower_bound)
-        tried("searches for fewest mistakes ended at any line, by Ctrl-C")
+        count_cases("searches for fewest mistakes ended at any line, by Ctrl-C")
         if pressed.left > 0:
             break
     assert lines > 20
@@ -250,7 +250,7 @@ def test_an_enumeration_reports_its_progress():
 
 
 @pytest.mark.slow_without_jit
-def test_a_card_says_how_the_proof_is_checked():
+def test_a_card_shows_how_to_check_the_proof():
     seen = set()
     for kind, weights in itertools.product(("enumeration", "tree"), (None, [1.0, 2.0, 1.0])):
         X, y, s = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0]), weights

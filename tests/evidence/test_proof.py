@@ -8,10 +8,10 @@ import flint
 import numpy as np
 import pytest
 import strategies as make
+from case_counts import count_cases, n_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.evidence.certificate import ABOUT, Conflict, claim_mistakes
@@ -43,7 +43,7 @@ DATA["mistakes"] = ([[0.0], [1.0], [2.0], [5.0], [5.0]], [0, 1, 0, 1, 0])
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_what_holds_is_accepted_and_survives_json(name):
+def test_valid_proofs_are_accepted_and_survive_json(name):
     proof = proofs()[name]
     assert proof.check(*DATA[name])
     again = rb.Proof.from_json(proof.to_json())
@@ -75,7 +75,7 @@ def test_a_proof_of_one_data_set_fails_on_another(name):
             proof.check(other, y[: len(other)] if len(other) <= len(y) else np.append(y, y[0]))
 
 
-def test_minus_zero_is_zero():
+def test_minus_zero_counts_as_zero():
     assert proofs()["quasi-separable"].check(
         np.array(QUASI[0]) * [1.0, -1.0] * [1.0, -1.0], QUASI[1]
     )
@@ -84,13 +84,13 @@ def test_minus_zero_is_zero():
     assert proofs()["quasi-separable"].check(X, QUASI[1])
 
 
-def test_no_changed_text_is_accepted():
+def test_a_changed_text_is_not_accepted():
     """Each proof's JSON with one character changed, dropped or added, 400 times over."""
     rng = random.Random(0)
     refused = 0
     for name, proof in proofs().items():
         text = proof.to_json()
-        for _ in range(times(80)):
+        for _ in range(n_cases(80)):
             at = rng.randrange(len(text))
             new = rng.choice(["", rng.choice("0123456789abcdef-"), text[at] + "1"])
             changed = text[:at] + new + text[at + 1 :]
@@ -99,7 +99,7 @@ def test_no_changed_text_is_accepted():
             with pytest.raises(rb.ProofError):
                 rb.Proof.from_json(changed).check(*DATA[name])
             refused += 1
-            tried("changed texts of proofs")
+            count_cases("changed texts of proofs")
     assert refused >= 200
 
 
@@ -137,7 +137,7 @@ def with_part(proof, p, rows, multipliers, rest=None):
     return replace(proof, conflicts=(*proof.conflicts[:p], new, *proof.conflicts[p + 1 :]))
 
 
-def test_no_changed_multipliers_are_accepted():
+def test_changed_multipliers_are_not_accepted():
     refused = 0
     for name, proof in proofs().items():
         for changed in corrupted(proof):
@@ -146,7 +146,7 @@ def test_no_changed_multipliers_are_accepted():
             with pytest.raises(rb.ProofError):
                 changed.check(*DATA[name])
             refused += 1
-            tried("changed texts of proofs")
+            count_cases("changed texts of proofs")
     assert refused >= 200
 
 
@@ -163,7 +163,7 @@ def scaled_alike(changed, proof):
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_no_other_claim_is_accepted(name):
+def test_another_claim_is_not_accepted(name):
     proof = proofs()[name]
     claims = ["separable", "quasi-separable", "inseparable", "at least 1 mistake", "true", ""]
     for claim in [*claims, "at least 3 mistakes", "at least 1 mistakes"]:
@@ -204,7 +204,7 @@ def test_multipliers_on_too_few_dimensions_prove_no_inseparability():
         replace(proof, claim="inseparable").check(*QUASI)
 
 
-def test_products_too_near_to_zero_for_floats_are_settled_exactly():
+def test_products_too_close_to_zero_for_floats_are_resolved_exactly():
     X, y = np.array([[1.0, 1.0 + 2.0**-52], [1.0, 1.0]]), [1, 0]
     data = fingerprint(Examples.from_arrays(X, y, x0=0.0))
     half = 2**52  # 2^52·x2 - 2^52·x1 is 1 for the first row and 0 for the second
@@ -235,20 +235,20 @@ def test_the_checker_agrees_with_fractions(labelled, draw):
 @given(
     arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(-3, 3))
 )
-def test_ranks_modulo_primes_are_ranks(M):
+def test_ranks_modulo_primes_match_exact_ranks(M):
     assert rank_at_least(M.tolist()) == flint.fmpz_mat(M.tolist()).rank()
 
 
-def test_a_rank_is_never_said_to_be_larger_than_it_is():
+def test_a_rank_is_never_overestimated():
     assert rank_at_least([[2**31 - 1, 0], [0, 1]]) == 2  # zero modulo the first prime
 
 
-def test_the_claim_of_mistakes_is_in_words():
+def test_the_claim_about_mistakes_is_in_words():
     assert claim_mistakes(1) == "at least 1 mistake"
     assert claim_mistakes(3) == "at least 3 mistakes"
 
 
-def test_weights_that_are_missing_or_too_many_are_refused():
+def test_missing_and_extra_weights_are_refused():
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
     proof = rb.separability(X, y).proof
     assert proof.check(X, y)
@@ -313,7 +313,7 @@ def other_data(y, weights):
 
 
 @pytest.mark.parametrize("name", PROOFS)
-def test_data_that_a_proof_is_not_about_raise_prooferror(name):
+def test_other_data_raise_proof_error(name):
     proof, y, weights = PROOFS[name]
     assert proof.check(X_OF_PROOFS, y, weights)
     for what, X, other, some in other_data(y, weights):
@@ -321,6 +321,6 @@ def test_data_that_a_proof_is_not_about_raise_prooferror(name):
             print(what, proof.check(X, other, some))
 
 
-def test_answers_that_are_not_given_are_a_typeerror():
+def test_missing_labels_are_a_type_error():
     with pytest.raises(TypeError):
         PROOFS["binomial"][0].check(X_OF_PROOFS)

@@ -11,12 +11,12 @@ import pytest
 import rays
 import strategies as make
 import zoo
+from case_counts import count_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.datasets import load_iris, load_svmlight_file
-from tried import tried
 
 import rosenblatt as rb
 from rosenblatt.evidence.decision import find_conflict_or_weights
@@ -33,7 +33,7 @@ def decided(X, y, **how):
     assert s.proof.claim == s.verdict
     assert s.proof.check(X, y)
     assert rb.Proof.from_json(s.proof.to_json()).check(X, y)
-    tried("verdicts, each with its proof checked")
+    count_cases("verdicts, each with its proof checked")
     return s
 
 
@@ -80,7 +80,7 @@ def test_one_contradiction_in_general_position_is_found(power, shape):
 
 
 @given(make.labelled(max_rows=8, max_columns=3), st.booleans())
-def test_whole_numbers_are_decided_as_by_every_ray(labelled, fit_intercept):
+def test_integers_are_decided_as_by_every_ray(labelled, fit_intercept):
     X, y = labelled
     want = rays.verdict(signed_rows(X, y, fit_intercept))
     assert decided(X, y, fit_intercept=fit_intercept).verdict == want
@@ -97,7 +97,7 @@ def test_tiny_grids_with_ties_and_doubles_are_decided_as_by_every_ray(draw):
 
 
 @given(make.labelled(max_rows=8, max_columns=3), st.data())
-def test_columns_from_1e_150_to_1e150_and_rows_change_no_verdict(labelled, draw):
+def test_scaling_columns_and_rows_changes_no_verdict(labelled, draw):
     X, y = labelled
     fit_intercept = draw.draw(st.booleans())
     powers = st.integers(-498, 498)
@@ -111,7 +111,7 @@ def test_columns_from_1e_150_to_1e150_and_rows_change_no_verdict(labelled, draw)
 
 
 @given(make.labelled(max_rows=8, max_columns=3), st.data())
-def test_columns_a_little_uneven_change_no_verdict(labelled, draw):
+def test_slightly_different_column_scales_change_no_verdict(labelled, draw):
     X, y = labelled
     columns = np.array([2.0 ** draw.draw(st.integers(-12, 12)) for _ in X[0]])
     want = rays.verdict(signed_rows(X, y, True))
@@ -120,7 +120,7 @@ def test_columns_a_little_uneven_change_no_verdict(labelled, draw):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("d", [8, 16, 24])
-def test_the_numbers_of_a_proof_do_not_grow_with_the_rounds_it_took(d, seed):
+def test_the_integers_of_a_proof_do_not_grow_with_the_rounds(d, seed):
     rng = np.random.default_rng(seed)
     X = np.round(np.exp(rng.normal(size=(30 * d, d))), 2) * (rng.random((30 * d, d)) < 0.1)
     uneven = X * np.round(10.0 ** rng.uniform(0, 4, d))
@@ -133,7 +133,7 @@ def test_the_numbers_of_a_proof_do_not_grow_with_the_rounds_it_took(d, seed):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_uneven_columns_have_their_widest_margin(shape):
+def test_columns_of_different_scales_have_their_maximum_margin(shape):
     rng = np.random.default_rng(shape)
     X, y = make.with_margin(rng, *shape, 0.01)
     X = X * 10.0 ** rng.uniform(-3, 3, shape[1])
@@ -160,7 +160,7 @@ def test_planted_separators_are_found_and_pla_keeps_the_bound(planted):
 
 
 @given(make.separable(fit_intercept=True), st.data())
-def test_points_on_the_boundary_with_both_answers_make_it_quasi_separable(planted, draw):
+def test_boundary_points_with_both_labels_are_quasi_separable(planted, draw):
     X, y, w, _ = planted
     weights = np.array(w[1:])
     at = draw.draw(make.whole(-5, 5, X.shape[1]))
@@ -170,7 +170,7 @@ def test_points_on_the_boundary_with_both_answers_make_it_quasi_separable(plante
     assert decided(X, np.append(y, [1, -1])).verdict == "quasi-separable"
 
 
-def test_three_on_a_line_make_it_quasi_separable():
+def test_three_points_on_a_line_are_quasi_separable():
     X = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [5.0, 1.0], [4.0, -1.0]]
     s = decided(X, [1, 0, 1, 1, 0])
     assert s.verdict == "quasi-separable"
@@ -203,7 +203,7 @@ def test_contradictory_doubles_are_named_first(labelled):
 
 
 @given(make.with_zero_rows())
-def test_rows_of_zeros_are_never_right(labelled):
+def test_rows_of_zeros_are_always_misclassified(labelled):
     s = decided(*labelled, fit_intercept=False)
     assert s.verdict == "quasi-separable"
     assert len(s.conflicts[0].rows) == 1
@@ -217,7 +217,7 @@ def test_constant_and_collinear_columns_change_nothing(labelled, c):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_rank_deficient_real_numbers(seed):
+def test_rank_deficient_real_numbers_are_decided(seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(-50, 50, size=(40, 3)) @ rng.integers(-3, 4, size=(3, 7)) / 8.0
     assert decided(X, rng.integers(0, 2, 40)).verdict == "inseparable"
@@ -225,7 +225,7 @@ def test_rank_deficient_real_numbers(seed):
     assert decided(X, X @ w > 0.1).verdict == "separable"
 
 
-def test_more_features_than_rows():
+def test_more_features_than_rows_are_decided():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 50))
     assert decided(X, np.arange(20) % 2).verdict == "separable"
@@ -233,19 +233,19 @@ def test_more_features_than_rows():
     assert double.verdict == "quasi-separable"
 
 
-def test_inseparable_with_more_features_than_rows():
+def test_more_features_than_rows_can_be_inseparable():
     X = np.outer([0.0, 1.0, 2.0, 3.0], np.arange(1.0, 30.0))
     assert decided(X, [0, 1, 0, 1]).verdict == "inseparable"
 
 
-def test_one_class_only():
+def test_one_class_alone_is_decided():
     s = decided([[1.0, 2.0], [-3.0, 4.0]], ["yes", "yes"])
     assert s.verdict == "separable"
     assert decided([[1.0], [-1.0]], [0, 0], fit_intercept=False).verdict == "inseparable"
     assert decided([[1.0], [2.0]], [0, 0], fit_intercept=False).weights.tolist() == [-1.0]
 
 
-def test_whole_numbers_up_to_2_53_are_not_rounded():
+def test_integers_up_to_2_53_are_not_rounded():
     a = 2.0**53
     line = [[a - 4, a - 4], [a - 3, a - 3], [a - 2, a - 2]]
     assert decided(line, [0, 1, 0]).verdict == "inseparable"
@@ -253,7 +253,7 @@ def test_whole_numbers_up_to_2_53_are_not_rounded():
     assert decided(bent, [0, 1, 0]).verdict == "separable"
 
 
-def test_float32_is_the_fraction_that_it_is():
+def test_float32_values_are_used_exactly():
     X = np.array([[0.1], [0.2], [0.3]], dtype=np.float32)
     s = decided(X, [0, 1, 1])
     assert s.proof.check(X.astype(np.float64), [0, 1, 1])
@@ -266,7 +266,7 @@ def test_float32_is_the_fraction_that_it_is():
 
 
 @pytest.mark.parametrize("table", [np.array, sparse.csr_array])
-def test_rows_on_the_margin_are_there_however_large_others_are(table):
+def test_rows_on_the_margin_are_found_however_large_the_others(table):
     X = [[-1e-97, 1e-97], [-2e-81, 1e-81], [-2e7, -1e7], [0.0, -2e81], [-2e147, 1e147], [-2e54] * 2]
     y = [-1, -1, 1, 1, 1, 1]
     s = rb.separability(table(X), y)
@@ -305,8 +305,8 @@ def test_highs_agrees_where_it_is_reliable(seed):
     if seed % 2:
         y[rng.choice(80, 2, replace=False)] *= -1
     Z = y[:, None] * np.column_stack((np.ones(80), X))
-    told = linprog(np.zeros(5), A_ub=-Z, b_ub=-np.ones(80), bounds=(None, None), method="highs")
-    assert bool(decided(X, y)) == (told.status == 0)
+    solution = linprog(np.zeros(5), A_ub=-Z, b_ub=-np.ones(80), bounds=(None, None), method="highs")
+    assert bool(decided(X, y)) == (solution.status == 0)
 
 
 # The margin
@@ -329,7 +329,7 @@ def test_no_other_w_has_a_wider_margin(planted):
     assert set(s.support) >= set(np.flatnonzero(products <= s.margin * (1 + 1e-10)))
 
 
-def test_content_with_any_separator():
+def test_without_widest_any_separator_is_enough():
     rng = np.random.default_rng(1)
     X, y = make.with_margin(rng, 200, 3, 0.05)
     any_w, widest = decided(X, y, widest=False), decided(X, y)
@@ -345,7 +345,7 @@ def test_content_with_any_separator():
     assert "inf" not in far.explain()  # nothing is said of a bound that is none
 
 
-def test_many_features_try_pla_first():
+def test_with_many_features_pla_is_tried_first():
     rng = np.random.default_rng(2)
     X = sparse.random_array((60, 200), density=0.1, rng=rng, format="csr")
     s = decided(X, np.arange(60) % 2, widest=False)
@@ -363,14 +363,14 @@ def test_the_margin_on_scaled_rows_is_in_the_unit_of_the_data():
 # What it says
 
 
-def test_explaining_separable_data():
+def test_separable_data_are_explained():
     text = decided([[0.0, 0.0], [1.0, 900.0], [3.0, 0.0], [4.0, 900.0]], [0, 0, 1, 1]).explain()
     assert "R²/rho²" in text
     assert "On the margin: rows" in text
     assert "Dividing each column by its largest entry would lower the bound" in text
 
 
-def test_explaining_inseparable_data_names_rows_and_shares():
+def test_the_explanation_of_inseparable_data_names_rows_and_coefficients():
     s = decided([[0.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1])
     assert "rows 2 and 3 both correctly" in s.explain()
     assert "\n0.5 of row 2 and 0.5 of row 3, each times" in s.explain()
@@ -379,7 +379,7 @@ def test_explaining_inseparable_data_names_rows_and_shares():
     assert "rows 2 and 3 both correctly" in s._repr_html_()
 
 
-def test_some_rows_block_one_another_or_some_weights_answer_them():
+def test_either_some_rows_conflict_or_some_weights_classify_all():
     examples = Examples.from_arrays([[0.0], [1.0], [2.0], [9.0], [1.0]], [0, 1, 0, 1, 0])
     assert find_conflict_or_weights(examples, [2, 0, 1]).rows == (0, 1, 2)
     assert (
@@ -421,7 +421,7 @@ def test_ctrl_c_returns_undecided_with_bounds():
     assert "interrupted" in repr(s)
 
 
-def test_ctrl_c_after_the_decision_keeps_it():
+def test_ctrl_c_after_the_verdict_keeps_it():
     rng = np.random.default_rng(0)
     X, y = make.with_margin(rng, 500, 10, 1e-3)
     X[:, 0] *= 1e6  # a separator is found in other units, and then the widest in one unit
@@ -436,13 +436,13 @@ def test_ctrl_c_after_the_decision_keeps_it():
 # Published data
 
 
-def test_iris():
+def test_iris_has_its_known_verdicts():
     X, y = load_iris(return_X_y=True)
     assert decided(X, y == 0).verdict == "separable"
     assert decided(X[50:], y[50:]).verdict == "inseparable"
 
 
-def test_homework(data):
+def test_homework_data_have_their_known_verdicts(data):
     train = np.loadtxt(data / "hw1_15_train.dat")
     s = decided(train[:, :-1], train[:, -1])
     assert s.verdict == "separable"
@@ -473,14 +473,14 @@ def test_messages_are_separable(data):
     assert s.verdict == "separable"
 
 
-def test_rows_that_contradict_each_other_are_told_once():
+def test_contradicting_rows_are_reported_once():
     found = rb.separability([[0.0], [1.0], [1.0], [3.0]], ["no", "no", "yes", "yes"])
     assert found.verdict == "quasi-separable"
     assert [part.rows for part in found.conflicts] == [(1, 2)]
     assert found.explain().lower().count("rows 1 and 2") == 1
 
 
-def test_numbers_whose_ratios_are_past_all_floats_are_decided_about():
+def test_numbers_whose_ratios_overflow_are_decided():
     X = [[1e308, 5e-324, -1.7e308], [-5e-324, 5e-324, 5e-324], [5e-324, -5e-324, -5e-324]]
     s = rb.separability(X, [1, 1, 1], fit_intercept=False)
     assert s.verdict == "quasi-separable"

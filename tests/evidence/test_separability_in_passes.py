@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import strategies
+from case_counts import n_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tried import times
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
@@ -54,14 +54,14 @@ def agree(X, y, size, intercept=True):
     return parts
 
 
-@settings(max_examples=times(25))
+@settings(max_examples=n_cases(25))
 @given(strategies.labelled(max_rows=20), st.integers(1, 20), st.booleans())
-def test_a_verdict_in_passes_is_that_of_all_rows_at_once(examples, size, intercept):
+def test_a_verdict_in_passes_matches_all_rows_at_once(examples, size, intercept):
     agree(*examples, size, intercept)
 
 
 @pytest.mark.slow_without_jit
-def test_a_margin_is_that_of_all_rows_where_rounding_hides_the_nearest():
+def test_the_margin_is_exact_although_rounding_hides_the_nearest_row():
     rng = np.random.default_rng(0)
     large = (
         rng.choice([-1, 1], 900) * 2.0 ** rng.integers(100, 200, 900) * rng.integers(1, 999, 900)
@@ -76,7 +76,7 @@ def test_a_margin_is_that_of_all_rows_where_rounding_hides_the_nearest():
     assert Fraction(parts.margin) ** 2 <= square <= Fraction(parts.margin * 1.0000001) ** 2
 
 
-def test_of_very_many_rows_on_the_margin_each_block_reports_a_few():
+def test_each_block_reports_only_a_few_rows_on_the_margin():
     n = 32 * MOST_NEAR
     rng = np.random.default_rng(0)
     b = rng.integers(0, 2, n)
@@ -92,14 +92,14 @@ def planted(n, d, seed=0):
     return X, np.where(X @ rng.normal(size=d) > 0.1, 1, -1), rng
 
 
-def test_separable_rows_are_separated_as_widely():
+def test_the_margin_in_passes_is_as_wide():
     X, y, _ = planted(6000, 6)
     parts = agree(X, y, 700)
     assert parts.gap < 1e-8
     assert set(rb.separability(X, y).support) == set(parts.support)
 
 
-def test_a_few_wrong_answers_are_found_by_the_rows_that_block():
+def test_a_few_wrong_labels_are_proved_by_a_conflict():
     X, y, rng = planted(6000, 6)
     wrong = rng.choice(6000, 5, replace=False)
     y[wrong] *= -1
@@ -109,7 +109,7 @@ def test_a_few_wrong_answers_are_found_by_the_rows_that_block():
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_rows_on_the_line_make_it_quasi_separable(intercept):
+def test_rows_on_the_hyperplane_are_quasi_separable(intercept):
     rng = np.random.default_rng(1)
     X = rng.integers(-2, 3, size=(3000, 4)).astype(float)
     s = X @ np.array([1.0, -1.0, 0.0, 2.0])
@@ -117,7 +117,7 @@ def test_rows_on_the_line_make_it_quasi_separable(intercept):
     assert agree(X, y, 450, intercept).verdict == "quasi-separable"
 
 
-def test_columns_that_depend_on_each_other_are_no_obstacle():
+def test_linearly_dependent_columns_are_supported():
     rng = np.random.default_rng(2)
     X = np.eye(4)[rng.integers(0, 4, 800)]  # the columns sum to x0
     y = rng.choice([-1, 1], 800)
@@ -125,14 +125,14 @@ def test_columns_that_depend_on_each_other_are_no_obstacle():
     assert (parts.verdict, parts.proof.conflicts[0].rest > 0) == ("inseparable", True)
 
 
-def test_csr_and_extreme_numbers_too():
+def test_csr_and_extreme_numbers_are_supported():
     X, y, _ = planted(300, 4)
     agree(sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X)), y, 70)
     agree(X * 1e200, y, 70)
     agree(X * np.array([1e12, 1.0, 1e-12, 1.0]), y, 70)
 
 
-def test_work_travels():
+def test_work_can_be_pickled():
     X, y, _ = planted(500, 3)
     y[::50] *= -1
     blocks = Travelling(cut(X, y, 90).batches)
@@ -158,22 +158,22 @@ def test_a_proof_about_other_rows_is_refused_in_passes():
         proof.check_examples(cut(X, y, 90, 0.0))
 
 
-def test_ctrl_c_leaves_it_undecided():
+def test_after_ctrl_c_the_verdict_is_undecided():
     X, y, _ = planted(500, 3)
-    asked = 0
+    calls = 0
 
     def batches():
-        nonlocal asked
-        asked += 1
-        if asked == 2:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
             raise KeyboardInterrupt
         yield from cut(X, y, 90).batches()
 
-    answer = separability_of(InOrder(batches))
-    assert (answer.verdict, answer.proof) == ("undecided", None)
-    assert "interrupted after 2 passes" in answer.reason
-    assert answer.weights is None  # it is right about some rows, and nobody knows about the others
-    assert answer.upper >= rb.separability(X, y).margin  # what bounds some rows bounds all
+    s = separability_of(InOrder(batches))
+    assert (s.verdict, s.proof) == ("undecided", None)
+    assert "interrupted after 2 passes" in s.reason
+    assert s.weights is None  # it is right about some rows, and nobody knows about the others
+    assert s.upper >= rb.separability(X, y).margin  # what bounds some rows bounds all
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

@@ -12,12 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from case_counts import count_cases, n_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from rays import product
 from rays import separation as oracle
 from strategies import whole
-from tried import times, tried
 
 import rosenblatt as rb
 from rosenblatt.evidence.cone import UNKNOWN
@@ -55,11 +55,11 @@ def agrees(s, X, y, family, fit_intercept):
     products = [product(gamma, [int(a) for a in z]) for z in Z]
     assert [p > 0 for p in products] == separated
     assert all(p >= 0 for p in products)
-    tried("separations, row by row and coefficient by coefficient")
+    count_cases("separations, row by row and coefficient by coefficient")
 
 
 @given(regressions())
-def test_rows_and_coefficients_are_those_of_the_oracle(regression):
+def test_rows_and_coefficients_match_the_oracle(regression):
     X, y, family, fit_intercept = regression
     s = rb.separation(X, y, family=family, fit_intercept=fit_intercept)
     agrees(s, X, y, family, fit_intercept)
@@ -94,7 +94,7 @@ def test_dense_sparse_and_repeated_rows_agree(regression):
 
 
 @given(regressions())
-def test_rows_of_weight_zero_are_as_if_they_were_not_there(regression):
+def test_rows_of_weight_zero_are_ignored(regression):
     X, y, family, fit_intercept = regression
     weights = np.arange(len(X)) % 3 > 0
     if not weights.any():
@@ -107,7 +107,7 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(regression):
 
 
 @given(regressions())
-def test_poisson_of_nothing_but_zeros_and_ones_pins_what_binomial_signs(regression):
+def test_poisson_and_binomial_agree_if_all_counts_are_zero(regression):
     X, y, _, fit_intercept = regression
     if not (y == 0).all():
         return
@@ -118,7 +118,7 @@ def test_poisson_of_nothing_but_zeros_and_ones_pins_what_binomial_signs(regressi
 
 
 @given(regressions(), st.integers(0, 2**32 - 1))
-def test_a_multinomial_of_two_labels_is_a_binomial(regression, seed):
+def test_a_multinomial_with_two_labels_is_a_binomial(regression, seed):
     X, _, _, fit_intercept = regression
     y = np.random.default_rng(seed).integers(0, 2, len(X))
     if len(set(y.tolist())) < 2:
@@ -144,7 +144,7 @@ def labelled(draw):
 
 
 @given(labelled())
-def test_a_multinomial_is_what_its_rows_written_out_say(regression):
+def test_a_multinomial_matches_its_expanded_rows(regression):
     X, y, fit_intercept = regression
     how = {"family": "multinomial", "fit_intercept": fit_intercept}
     s = rb.separation(X, y, **how)
@@ -167,7 +167,7 @@ def test_a_multinomial_is_what_its_rows_written_out_say(regression):
 
 
 @given(labelled())
-def test_rows_are_separated_whatever_label_is_the_reference(regression):
+def test_the_reference_label_does_not_change_the_separated_rows(regression):
     X, y, fit_intercept = regression
     one, two = (
         rb.separation(X, labels, family="multinomial", fit_intercept=fit_intercept)
@@ -176,7 +176,7 @@ def test_rows_are_separated_whatever_label_is_the_reference(regression):
     assert (one.kind, one.rows.tolist()) == (two.kind, two.rows.tolist())
 
 
-def test_overlap_by_a_hair_is_overlap_and_far_numbers_are_separated():
+def test_minimal_overlap_is_overlap_and_distant_numbers_are_separated():
     X = np.array([[1.0], [2.0], [3.0], [3.0 - 1e-8], [4.0]])
     assert rb.separation(X, [0, 0, 0, 1, 1]).kind == "none"
     X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]) * 1e5
@@ -185,7 +185,7 @@ def test_overlap_by_a_hair_is_overlap_and_far_numbers_are_separated():
     assert s.coefficients == {"(intercept)": -math.inf, "x1": math.inf}
 
 
-def test_what_it_says_can_be_pasted_into_a_report():
+def test_the_summary_can_be_pasted_into_a_report():
     s = rb.separation([[1.0], [2.0], [3.0], [3.0], [4.0]], [0, 0, 0, 1, 1])
     assert str(s).splitlines()[0] == (
         "quasi-complete separation: the estimates of (intercept) and x1 are infinite."
@@ -219,7 +219,7 @@ def test_without_the_columns_to_drop_nothing_is_separated(regression):
         assert not rb.separation(X[kept], y[kept], family=family, fit_intercept=fit_intercept)
 
 
-def test_dependent_columns_are_told_of_and_dropped_too():
+def test_dependent_columns_are_reported_and_dropped_too():
     levels, flows = np.eye(3)[[0, 0, 1, 1, 2, 2]], [0, 0, 5, 2, 0, 7]
     s = rb.separation(levels, flows, family="poisson")
     assert (s.kind, s.rows.tolist(), s.n_overlapping) == ("quasi-complete", [0, 1], 4)
@@ -228,7 +228,7 @@ def test_dependent_columns_are_told_of_and_dropped_too():
     assert all(name in str(s) for name in s.drop)
 
 
-def test_where_very_many_columns_would_have_to_go_the_rows_alone_are_told():
+def test_with_very_many_columns_to_drop_only_the_rows_are_reported():
     levels = np.eye(31)[[*range(31), 0]]
     s = rb.separation(levels, [*[1] * 31, 0], fit_intercept=False)
     assert s.rows.tolist() == list(range(1, 31))
@@ -237,7 +237,7 @@ def test_where_very_many_columns_would_have_to_go_the_rows_alone_are_told():
     assert "Without" not in str(s)
 
 
-def test_one_column_among_many_is_found_that_gives_the_answer_away():
+def test_the_one_column_that_reveals_the_label_is_found():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (200, 30)).astype(float), np.arange(200) % 2
     X[:, 12] = y
@@ -245,13 +245,13 @@ def test_one_column_among_many_is_found_that_gives_the_answer_away():
     assert (s.kind, s.drop) == ("complete", ("x13",))
 
 
-def test_one_row_is_told_of_as_one():
+def test_one_separated_row_is_reported_in_the_singular():
     s = rb.separation([[0.0], [0.0], [1.0]], [0, 1, 1])
     assert (s.rows.tolist(), s.n_overlapping, s.drop) == ([2], 2, ("x1",))
     assert "Separated row: 2." in str(s)
 
 
-def test_a_row_that_is_separated_from_one_rival_still_counts_for_another():
+def test_a_row_separated_from_one_class_still_counts_for_another():
     X = np.array([[1.0], [2.0], [3.0], [4.0], [2.0], [9.0]])
     y = np.array(["a", "b", "a", "b", "a", "c"])
     s = rb.separation(X, y, family="multinomial")
@@ -265,7 +265,7 @@ def test_a_row_that_is_separated_from_one_rival_still_counts_for_another():
     assert s.drop == ("x1",)
 
 
-def test_ctrl_c_gives_what_is_known(monkeypatch):
+def test_ctrl_c_returns_the_results_so_far(monkeypatch):
     def interrupted(self, j, side):
         raise KeyboardInterrupt
 
@@ -306,12 +306,12 @@ def test_declared_categories_keep_their_order_and_a_missing_one_is_named():
         rb.separation(pd.DataFrame({"town": ["b", None]}), [0, 1])
 
 
-def test_a_column_of_numbers_and_text_is_refused_by_its_name():
+def test_a_column_of_numbers_and_text_is_refused_by_name():
     with pytest.raises(ValueError, match=r"column t .* make every cell"):
         rb.separation(pd.DataFrame({"t": ["a", 1]}), [0, 1])
 
 
-def test_a_table_of_very_many_coefficients_begins_with_those_that_are_not_finite():
+def test_a_long_table_begins_with_the_infinite_coefficients():
     X = np.vstack([np.eye(80), np.eye(80)])
     s = rb.separation(X, [*[0] * 80, *[1] * 79, 0], fit_intercept=False)
     lines = str(s).splitlines()
@@ -320,7 +320,7 @@ def test_a_table_of_very_many_coefficients_begins_with_those_that_are_not_finite
     assert "20 coefficients more" in s._repr_html_()
 
 
-def test_two_columns_of_one_name_are_refused():
+def test_two_columns_with_one_name_are_refused():
     with pytest.raises(ValueError, match=r"called 't\[b\]'"):
         rb.separation(pd.DataFrame({"t": ["a", "b"], "t[b]": [1.0, 2.0]}), [0, 1])
     with pytest.raises(ValueError, match=r"called '\(intercept\)'"):
@@ -339,7 +339,7 @@ def test_two_columns_of_one_name_are_refused():
         pd.DataFrame({"y": [0, 1, 1]}),
     ],
 )
-def test_answers_of_every_kind_are_understood(y):
+def test_labels_of_every_type_are_supported(y):
     assert rb.separation([[1.0], [2.0], [3.0]], y).rows.tolist()[0] == 0
 
 
@@ -358,7 +358,7 @@ def test_the_rows_of_ppmlhdfe_are_separated(data, number):
     assert s.proof.check(frame, y)
 
 
-def test_endometrial_nv_is_infinite_and_nothing_else(data):
+def test_in_endometrial_only_nv_is_infinite(data):
     with open(data / "separation" / "endometrial.csv") as file:
         rows = list(csv.DictReader(file))
     frame = pd.DataFrame({c: [float(r[c]) for r in rows] for c in ("NV", "PI", "EH")})
@@ -406,9 +406,9 @@ def test_no_changed_proof_is_accepted_unless_it_proves_the_same(number):
     family, X, y = list(proofs())[number]
     s = rb.separation(X, y, family=family)
     rng = random.Random(number)
-    for _ in range(times(100)):
+    for _ in range(n_cases(100)):
         forged = changed(s.proof, rng)
-        tried("changed proofs of separation")
+        count_cases("changed proofs of separation")
         try:
             forged.check(X, y)
         except rb.ProofError:
@@ -418,13 +418,13 @@ def test_no_changed_proof_is_accepted_unless_it_proves_the_same(number):
         assert asked_rows == s.rows.tolist()
 
 
-def test_no_changed_text_is_accepted():
+def test_a_changed_text_is_not_accepted():
     rng = random.Random(0)
     refused = 0
     for family, X, y in proofs():
         proof = rb.separation(X, y, family=family).proof
         text = proof.to_json()
-        for _ in range(times(60)):
+        for _ in range(n_cases(60)):
             at = rng.randrange(len(text))
             new = rng.choice(["", rng.choice("0123456789abcdef-"), text[at] + "1"])
             other = text[:at] + new + text[at + 1 :]
@@ -469,7 +469,7 @@ def test_a_proof_is_about_its_data():
         ([0, 1], {"sample_weight": [0, 0]}, "every sample_weight is zero"),
     ],
 )
-def test_what_cannot_be_asked_is_said_in_a_sentence(y, how, says):
+def test_invalid_requests_are_refused_in_one_sentence(y, how, says):
     with pytest.raises(ValueError, match=says):
         rb.separation(np.eye(max(2, len(y))), y, **how)
 
@@ -496,7 +496,7 @@ def crossed(draw):
 
 
 @given(crossed(), st.booleans())
-def test_crossed_effects_by_the_sparse_engine_are_those_of_the_exact_engine(effects, fit_intercept):
+def test_for_crossed_effects_the_sparse_engine_matches_the_exact_one(effects, fit_intercept):
     family, X, y = effects
     how = {"family": family, "fit_intercept": fit_intercept}
     exact = rb.separation(X, y, **how)
@@ -514,7 +514,7 @@ def test_crossed_effects_by_the_sparse_engine_are_those_of_the_exact_engine(effe
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("family", ["poisson", "binomial"])
-def test_twenty_thousand_dummies_are_no_trouble(family):
+def test_twenty_thousand_dummies_are_decided(family):
     rng = np.random.default_rng(0)
     n, levels = 100_000, 10_000
     columns = rng.integers(0, levels, (n, 2)) + np.array([0, levels])
@@ -539,7 +539,7 @@ class Stand:
         vars(self).update(shown)
 
 
-def test_a_model_brings_its_regressors_names_and_family():
+def test_a_model_provides_its_regressors_names_and_family():
     X, y = np.array([[1.0, 1], [1, 2], [1, 3], [1, 3], [1, 4]]), np.array([0, 0, 0, 1, 1])
     family = type("Binomial", (), {"link": type("Logit", (), {})()})()
     model = Stand(exog=X, endog=y, exog_names=["const", "dose"], family=family)
@@ -552,7 +552,7 @@ def test_a_model_brings_its_regressors_names_and_family():
         rb.separation(Stand(exog=X, endog=y, family=type("Gaussian", (), {})()))
 
 
-def test_models_of_statsmodels_are_understood():
+def test_models_of_statsmodels_are_supported():
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
     X = api.add_constant(pd.DataFrame({"dose": [1.0, 2, 3, 3, 4]}))
     y = np.array([0, 0, 0, 1, 1])
@@ -611,9 +611,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_no_size_of_numbers_makes_it_fail(kind):
+def test_numbers_of_any_size_are_decided(kind):
     rng = np.random.default_rng(0)
-    for _ in range(times(25)):
+    for _ in range(n_cases(25)):
         X = rng.integers(-2, 3, (int(rng.integers(1, 9)), int(rng.integers(1, 4)))).astype(float)
         X = HOSTILE[kind](X, rng)
         family = str(rng.choice(["binomial", "poisson", "multinomial"]))
@@ -624,7 +624,7 @@ def test_no_size_of_numbers_makes_it_fail(kind):
         assert s.kind != "undecided", s.reason
         assert s.proof.check(X, y)
         assert str(s)
-        tried("separations of hostile numbers")
+        count_cases("separations of hostile numbers")
 
 
 @pytest.mark.parametrize(
@@ -639,19 +639,19 @@ def test_no_size_of_numbers_makes_it_fail(kind):
         (np.ones((6, 3)), ("one label or number per row",), ("multinomial",)),
     ],
 )
-def test_answers_that_are_not_binomial_are_refused_with_what_works(y, advised, not_advised):
+def test_targets_that_are_not_binomial_are_refused_with_a_remedy(y, advised, not_advised):
     X = np.arange(6.0).reshape(-1, 1)
     with pytest.raises(ValueError, match="y has") as refused:
         rb.separation(X, y)
-    told = str(refused.value)
-    assert all(word in told for word in advised), told
-    assert not any(word in told for word in not_advised), told
+    message = str(refused.value)
+    assert all(word in message for word in advised), message
+    assert not any(word in message for word in not_advised), message
     for family in ("poisson", "multinomial"):
         if family in advised:
             rb.separation(X, y, family=family)
 
 
-def test_shares_of_successes_are_separated_as_the_rows_they_stand_for():
+def test_shares_of_successes_are_separated_like_individual_rows():
     successes, failures = np.array([3, 0, 2, 4]), np.array([0, 2, 1, 0])
     X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     shares = rb.separation(X, successes / (successes + failures))

@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
+from case_counts import count_cases, n_cases
 from rays import separation as by_rays
 from scipy.optimize import linprog
-from tried import times, tried
 
 import rosenblatt as rb
 
@@ -88,10 +88,10 @@ def compare(s, rows, oracle):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_signs_are_those_of_linear_programs_on_all_rows_written_out(family):
+def test_signs_match_linear_programs_on_all_expanded_rows(family):
     rng = np.random.default_rng(0)
     done = 0
-    while done < times(60):
+    while done < n_cases(60):
         X, y, groups = random_regression(rng, family, range(-2, 3))
         rows = list(written_out(X, y, family, groups))
         if not rows or (family == "ordinal" and len(set(y.tolist())) < 2):
@@ -105,16 +105,16 @@ def test_signs_are_those_of_linear_programs_on_all_rows_written_out(family):
         sparse = rb.separation(scipy.sparse.csr_array(X), y, family=family, groups=groups)
         assert (sparse.rows.tolist(), sparse.reasons) == (s.rows.tolist(), s.reasons)
         assert sparse.proof.check(X, y, groups=groups)
-        tried(f"separations, {family}")
+        count_cases(f"separations, {family}")
         done += 1
 
 
 @pytest.mark.parametrize("family", ["cox", "conditional"])
-def test_differences_that_floats_round_are_exact(family):
+def test_differences_are_computed_exactly(family):
     rng = np.random.default_rng(1)
     values = [2.0**53, 2.0**53 + 2, 2.0**54 + 4, 1.0, 3.0, -1.0]
     done = 0
-    while done < times(25):
+    while done < n_cases(25):
         X, y, groups = random_regression(rng, family, values)
         X = X[:, :2]
         whole = [[int(v) for v in x] for x in X.tolist()]
@@ -133,7 +133,7 @@ def test_differences_that_floats_round_are_exact(family):
 def test_no_changed_proof_is_accepted_unless_it_proves_the_same(family):
     rng, random_ = np.random.default_rng(2), random.Random(2)
     refused = 0
-    while refused < times(60):
+    while refused < n_cases(60):
         X, y, groups = random_regression(rng, family, range(-2, 3))
         if not list(written_out(X, y, family, groups)):
             continue
@@ -178,9 +178,9 @@ def test_thresholds_come_first_and_declared_levels_keep_their_order():
     assert rb.separation(X, list(y), family="ordinal").names[0] == "high|low"
 
 
-def test_two_levels_are_a_binomial():
+def test_two_levels_match_a_binomial():
     rng = np.random.default_rng(3)
-    for _ in range(times(20)):
+    for _ in range(n_cases(20)):
         X, y = rng.integers(-2, 3, (7, 2)), rng.integers(0, 2, 7)
         y[:2] = 0, 1
         two, one = rb.separation(X, y, family="ordinal"), rb.separation(X, y)
@@ -201,7 +201,7 @@ def test_a_structured_array_and_two_columns_are_the_same_survival_times():
         assert s.rows.tolist() == [0, 1]  # the last event is alone in its risk set
 
 
-def test_groups_without_variation_are_left_out_and_noted():
+def test_groups_without_variation_are_left_out_and_reported():
     X = np.array([[0.0], [1], [1], [0], [5], [6]])
     s = rb.separation(X, [0, 1, 0, 1, 1, 1], family="conditional", groups=list("aabbcc"))
     assert (s.kind, s.n_rows, s.coefficients) == ("none", 4, {"x1": 0.0})
@@ -240,7 +240,7 @@ def test_bad_input_is_refused_in_one_sentence(y, how, fact):
 
 
 @pytest.mark.slow_without_jit
-def test_ten_thousand_survival_times_never_become_pairs():
+def test_ten_thousand_survival_times_are_not_expanded_into_pairs():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000, 10))
     y = np.column_stack([rng.exponential(size=10_000), rng.random(10_000) < 0.3])
@@ -256,7 +256,7 @@ def test_relative_risks_are_infinite_where_probabilities_of_zero_fit_best():
     """Decide a log-binomial by linear programs: X γ = 0 where y is 1, X γ ≤ 0 where it is 0."""
     rng = np.random.default_rng(5)
     kinds = set()
-    for _ in range(times(40)):
+    for _ in range(n_cases(40)):
         X = rng.integers(-2, 3, (int(rng.integers(4, 9)), 2)).astype(float)
         y = rng.choice(["no", "yes"], len(X))
         y[:2] = "no", "yes"

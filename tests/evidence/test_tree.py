@@ -9,7 +9,7 @@ import corruption
 import numpy as np
 import pytest
 import trees
-from tried import times, tried
+from case_counts import count_cases, n_cases
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
@@ -59,7 +59,7 @@ def test_a_true_tree_is_accepted_and_survives_json(tree):
     assert proof_of(tree, 1).check(X, Y)  # less than it shows
 
 
-def test_the_size_is_worded():
+def test_the_size_of_a_proof_is_in_words():
     assert proof_of(THIRDS).size == "5 conflicts"
     assert proof_of(ASKED).size == "5 conflicts, 1 branch"
     assert "5 conflicts, 1 branch" in proof_of(ASKED)._repr_html_()
@@ -107,7 +107,7 @@ WRONG_TREES = {
 
 
 @pytest.mark.parametrize("name", WRONG_TREES)
-def test_a_wrong_tree_is_refused_in_a_sentence(name):
+def test_a_wrong_tree_is_refused_in_one_sentence(name):
     proof = WRONG_TREES[name]
     assert str(refused(proof)) == str(refused(Proof.from_json(proof.to_json())))
 
@@ -116,7 +116,7 @@ STRANGE = (1.0, True, "1", None, np.int64(1))
 
 
 @pytest.mark.parametrize("v", STRANGE, ids=map(repr, STRANGE))
-def test_numbers_that_are_none_of_pythons_are_refused(v):
+def test_only_python_integers_are_accepted(v):
     for tree in (
         Tree((v,), THIRDS.weightings),
         Tree((-1,), (Weighting(v, (0,), (1,)),)),
@@ -127,7 +127,7 @@ def test_numbers_that_are_none_of_pythons_are_refused(v):
     refused(proof_of(THIRDS, duplicates=((0, v),)))
 
 
-def test_numbers_without_end_are_counted_and_told_in_a_sentence_that_has_one():
+def test_endless_numbers_are_counted_and_get_a_short_sentence():
     huge = 10**6000
     thirds = Weighting(3 * huge, (0, 1, 2, 3, 4), (huge,) * 5)
     assert proof_of(Tree((-1,), (thirds,))).check(X, Y)
@@ -156,19 +156,19 @@ ALIKE = ((2, 5, 6), (1, 7))
 DEAR = Tree((-1,), (Weighting(1, (0, 4), (1, 1)),))
 
 
-def test_rows_that_are_alike_cost_together():
+def test_equal_rows_cost_together():
     proof = Proof.of_mistakes(Examples.from_arrays(*MANY), 2, PARTS, tree=DEAR, duplicates=ALIKE)
     assert proof.check(*MANY)
     assert Proof.from_json(proof.to_json()).check(*MANY)
     assert refused(replace(proof, duplicates=()), *MANY).rows == (1,)
     assert refused(replace(proof, duplicates=ALIKE[:1]), *MANY).rows == (1,)
     for n in (5, 7):
-        asked = Tree((n, -1, -1), DEAR.weightings)
-        refused(replace(proof, tree=asked), *MANY)
+        branched = Tree((n, -1, -1), DEAR.weightings)
+        refused(replace(proof, tree=branched), *MANY)
     refused(replace(proof, claim="at least 3 mistakes"), *MANY)
 
 
-def test_a_set_of_rows_that_are_alike_costs_what_the_cheapest_of_them_do_together():
+def test_a_conflict_of_merged_rows_costs_its_cheapest_rows_together():
     about = ([[0.0]] * 5, [0, 0, 1, 1, 1])
     part, alike = Conflict((0, 2), (1, 1)), ((0, 1), (2, 3, 4))
     proof = Proof.of_mistakes(Examples.from_arrays(*about), 2, (part,), duplicates=alike)
@@ -195,7 +195,7 @@ WRONG_ALIKE = {
 
 
 @pytest.mark.parametrize("name", WRONG_ALIKE)
-def test_rows_that_are_not_alike_are_not_merged(name):
+def test_rows_that_differ_are_not_merged(name):
     about = ([*MANY[0], [2.0]], [*MANY[1], 1])
     fine = Proof.of_mistakes(Examples.from_arrays(*about), 2, PARTS, tree=ASKED)
     assert fine.check(*about)
@@ -207,7 +207,7 @@ def test_rows_that_are_not_alike_are_not_merged(name):
 OLDER = {"format": "rosenblatt proof 1", "claim": "inseparable", "parts": [], "seal": "0"}
 
 
-def test_people_read_these_words(golden):
+def test_refusals_match_the_golden_file(golden):
     lines = [f"{name}: {refused(proof)}" for name, proof in WRONG_TREES.items()]
     about = ([*MANY[0], [2.0]], [*MANY[1], 1])
     fine = Proof.of_mistakes(Examples.from_arrays(*about), 2, PARTS, tree=ASKED)
@@ -241,13 +241,13 @@ WEIGHTS = [1.0, 0.5, 2.0, 0.75, 1.0]  # in quarters 4, 2, 8, 3, 4: at least 5, r
 QUARTERS = Tree((-1,), (Weighting(1, (0, 4, 2), (1, 1, 2)),))
 
 
-def test_weights_are_whole_numbers_of_one_unit():
+def test_weights_are_integer_multiples_of_one_unit():
     examples = EXAMPLES.weighted(WEIGHTS)
     proof = Proof.of_mistakes(examples, 4, PARTS, tree=QUARTERS)
     assert proof.claim == "mistakes that weigh at least 1"
     assert proof.check(X, Y, WEIGHTS)
-    asked = Tree((1, -1, -2), (Weighting(1, (2,), (3,)), Weighting(1, (1, 4), (4, 3))))
-    sharp = Proof.of_mistakes(examples, 5, PARTS, tree=asked)
+    branched = Tree((1, -1, -2), (Weighting(1, (2,), (3,)), Weighting(1, (1, 4), (4, 3))))
+    sharp = Proof.of_mistakes(examples, 5, PARTS, tree=branched)
     assert sharp.claim == "mistakes that weigh at least 5/4"
     assert sharp.check(X, Y, sample_weight=WEIGHTS)
     assert Proof.from_json(sharp.to_json()).check(X, Y, WEIGHTS)
@@ -262,7 +262,7 @@ def test_between_two_units_a_claim_is_rounded_up():
     refused(replace(proof, claim="mistakes that weigh at least 9/8"), X, Y, WEIGHTS)
 
 
-def test_a_proof_about_weights_is_checked_with_them_and_no_others():
+def test_a_proof_about_weights_is_checked_only_with_those_weights():
     proof = Proof.of_mistakes(EXAMPLES.weighted(WEIGHTS), 4, PARTS, tree=QUARTERS)
     refused(proof)
     for n in range(5):
@@ -275,7 +275,7 @@ def test_a_proof_about_weights_is_checked_with_them_and_no_others():
     refused(rb.separability(X, Y).proof, X, Y, WEIGHTS)
 
 
-def test_disjoint_sets_claim_what_the_cheapest_row_of_each_weighs():
+def test_disjoint_conflicts_claim_the_cheapest_row_of_each():
     weights = [1.0, 0.5, 2.0, 0.75, 0.1]
     proof = Proof.of_mistakes(EXAMPLES.weighted(weights), 2**54, PARTS[:1])
     assert Costs.of(EXAMPLES.weighted(weights)).each[1] == 2**54
@@ -285,7 +285,7 @@ def test_disjoint_sets_claim_what_the_cheapest_row_of_each_weighs():
         refused(replace(proof, claim=claim), X, Y, weights)
 
 
-def test_what_weighs_nothing_counts_nothing():
+def test_rows_of_weight_zero_count_nothing():
     weights = [1.0, 1.0, 0.0, 1.0, 1.0]
     examples = EXAMPLES.weighted(weights)
     for tree in (THIRDS, ASKED):
@@ -307,7 +307,7 @@ def test_the_proof_of_fewest_mistakes_with_weights_claims_a_weight():
             assert 0 < parse_claim(found.proof.claim, weighs=True) <= found.lower_bound
 
 
-def test_an_enumeration_is_confirmed_by_another_enumeration_alone():
+def test_an_enumeration_is_confirmed_only_by_repeating_it():
     proof = Proof.of_mistakes(EXAMPLES, 2, enumeration="cells")
     refused(proof)
     assert proof.check(X, Y, again=True)
@@ -323,7 +323,7 @@ def test_an_enumeration_is_confirmed_by_another_enumeration_alone():
     assert proof_of(ASKED).check(X, Y, again=True)  # nothing to enumerate
 
 
-def test_a_walk_past_rows_that_weigh_nothing_finds_no_mistakes():
+def test_an_enumeration_without_weighted_rows_finds_no_mistakes():
     weightless = replace(EXAMPLES, weights=np.zeros(5))
     proof = Proof.of_mistakes(weightless, 1, enumeration="cells")
     with pytest.raises(rb.ProofError):
@@ -345,8 +345,8 @@ def test_weights_of_any_size_are_exact(weights):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_rows_may_come_in_blocks(weighted):
-    for seed in range(times(12)):
+def test_rows_can_be_given_in_blocks(weighted):
+    for seed in range(n_cases(12)):
         found = trees.grown(seed, "tree", weighted)
         if found is None:
             continue
@@ -362,7 +362,7 @@ def part(examples, rows):
     return replace(examples, X=examples.X[rows], y=examples.y[rows], weights=weights)
 
 
-def test_a_tree_may_be_deeper_than_python_goes():
+def test_a_tree_may_be_deeper_than_the_recursion_limit():
     """Ten thousand pairs of rows: each is asked about, and whether it is right or not costs 1."""
     many = 10_000
     about = (np.repeat(np.arange(many), 2)[:, None].astype(float), [0, 1] * many)
@@ -412,7 +412,7 @@ MALFORMED = (
 
 
 @pytest.mark.parametrize("change", MALFORMED, ids=map(str, MALFORMED))
-def test_a_malformed_file_gets_one_sentence_even_under_its_checksum(change):
+def test_a_malformed_file_with_a_valid_checksum_gets_one_sentence(change):
     content = {**json.loads(proof_of(ASKED).to_json()), **change}
     content["checksum"] = compute_checksum(content)
     with pytest.raises(rb.ProofError) as error:
@@ -420,7 +420,7 @@ def test_a_malformed_file_gets_one_sentence_even_under_its_checksum(change):
     assert str(error.value).endswith(".")
 
 
-def test_no_changed_text_of_any_kind_is_accepted():
+def test_a_changed_text_of_any_kind_is_not_accepted():
     """Each proof's JSON with one character changed, dropped or added."""
     rng = random.Random(0)
     weighted = EXAMPLES.weighted(WEIGHTS)
@@ -433,7 +433,7 @@ def test_no_changed_text_of_any_kind_is_accepted():
     for proof, weights in kinds:
         text = proof.to_json()
         assert Proof.from_json(text).check(X, Y, weights, again=True)
-        for _ in range(times(210)):
+        for _ in range(n_cases(210)):
             at = rng.randrange(len(text))
             new = rng.choice(["", rng.choice("0123456789abcdef-"), text[at] + "1"])
             changed = text[:at] + new + text[at + 1 :]
@@ -441,15 +441,15 @@ def test_no_changed_text_of_any_kind_is_accepted():
                 continue
             with pytest.raises(rb.ProofError):
                 Proof.from_json(changed).check(X, Y, weights, again=True)
-            tried("changed texts of proofs")
+            count_cases("changed texts of proofs")
 
 
 @pytest.mark.parametrize("times_over", [1, 2**40, 2**70])
-def test_the_checker_agrees_with_an_obvious_one_about_any_tree(times_over):
+def test_the_checker_matches_a_simple_one_on_any_tree(times_over):
     """True trees over any sets, most of them then changed; in numbers small and without end."""
     rng = np.random.default_rng(times_over % 1000)
     right = wrong = 0
-    for _ in range(times(150)):
+    for _ in range(n_cases(150)):
         costs = {n: int(c) for n, c in enumerate(rng.integers(0, 4, size=6))}
         sets = [tuple(np.flatnonzero(rng.random(6) < 0.5).tolist()) or (0,) for _ in range(5)]
         need = trees.fewest([Conflict(rows, rows) for rows in sets], costs)
@@ -463,7 +463,7 @@ def test_the_checker_agrees_with_an_obvious_one_about_any_tree(times_over):
             assert (big.fault(sets, costs, need + more) is None) == expected
             right, wrong = right + expected, wrong + (not expected)
     assert min(right, wrong) > 100
-    tried("trees, beside an obvious checker in fractions", right + wrong)
+    count_cases("trees, beside an obvious checker in fractions", right + wrong)
 
 
 def scaled(weighting, by):
@@ -486,7 +486,7 @@ def test_no_corrupted_proof_is_accepted_unless_it_is_true(kind, weighted):
     """Whatever is changed, what is accepted claims no more than every line costs."""
     rng = np.random.default_rng(7)
     refused, accepted = 0, 0
-    for seed in range(times(60)):
+    for seed in range(n_cases(60)):
         found = trees.grown(seed, kind, weighted)
         if found is None:
             continue
@@ -499,5 +499,5 @@ def test_no_corrupted_proof_is_accepted_unless_it_is_true(kind, weighted):
             else:
                 refused += 1
     assert refused >= 200
-    tried("corrupted proofs of fewest mistakes, none accepted that claims too much", refused)
-    tried("changed proofs of fewest mistakes that are true all the same", accepted)
+    count_cases("corrupted proofs of fewest mistakes, none accepted that claims too much", refused)
+    count_cases("changed proofs of fewest mistakes that are true all the same", accepted)

@@ -124,16 +124,16 @@ def holds(tree, sets, costs, need):
     return _holds(left, tree, (sets, costs, need), set(), set()) and not left
 
 
-def _holds(left, tree, asked, gone, kept):
-    sets, costs, need = asked
+def _holds(left, tree, problem, gone, kept):
+    sets, costs, need = problem
     if not left:
         return False
     node = left.pop(0)
     if node >= 0:
         if node not in costs or node in gone | kept:
             return False
-        first = _holds(left, tree, asked, gone | {node}, kept)
-        return first and _holds(left, tree, asked, gone, kept | {node})
+        first = _holds(left, tree, problem, gone | {node}, kept)
+        return first and _holds(left, tree, problem, gone, kept | {node})
     if -1 - node >= len(tree.weightings):
         return False
     w = tree.weightings[-1 - node]

@@ -29,21 +29,21 @@ def chunk_of(rows):
     return Chunk("\n".join(lines).encode() + b"\n", Place())
 
 
-def told(feed, batches, kinds):
+def streamed(feed, batches, kinds):
     """All that comes of a chunk: predictions, bad lines, kinds of columns, state."""
-    model, said, bad = OnlinePerceptron(), b"", []
+    model, predictions, bad = OnlinePerceptron(), b"", []
     for batch in batches:
         batch, kinds = sift(feed, batch, model, kinds)
-        said += answer(model, batch)
+        predictions += answer(model, batch)
         bad += [(line.number, line.text, line.why) for line in batch.bad]
-    return said, bad, dict(kinds), model.state()
+    return predictions, bad, dict(kinds), model.state()
 
 
 def same(rows, target="y", ignore=(), kinds=None):
     feed, chunk = JsonFeed(target, ignore), chunk_of(rows)
     batches = feed.read(chunk)
-    one_by_one = told(feed, [feed.read_rows(chunk)], kinds or {})
-    assert told(feed, batches, kinds or {}) == one_by_one
+    one_by_one = streamed(feed, [feed.read_rows(chunk)], kinds or {})
+    assert streamed(feed, batches, kinds or {}) == one_by_one
     assert b"".join(batch.chunk.data for batch in batches) == chunk.data
     return batches
 
@@ -111,7 +111,7 @@ def change(data, row):
 
 
 @given(st.data())
-def test_lines_give_the_same_however_they_are_parsed(data):
+def test_every_parser_gives_the_same_rows(data):
     labels = st.sampled_from(data.draw(st.sampled_from(LABELS)))
     plain = st.fixed_dictionaries({"a": NUMBERS, "b c": NUMBERS, "y": labels})
     rows = data.draw(st.lists(plain, min_size=2, max_size=9))
@@ -121,7 +121,7 @@ def test_lines_give_the_same_however_they_are_parsed(data):
 
 
 @pytest.mark.parametrize("labels", LABELS[:4])
-def test_lines_that_are_alike_are_parsed_in_one_go(labels):
+def test_similar_lines_are_parsed_together(labels):
     rng = np.random.default_rng(0)
     rows = [{"a": x, "n": i, "y": labels[int(x > 0)]} for i, x in enumerate(rng.normal(size=50))]
     (batch,) = same(rows)
@@ -130,14 +130,14 @@ def test_lines_that_are_alike_are_parsed_in_one_go(labels):
     assert same(rows, ignore=("n",))[0].names == ("a",)
 
 
-def test_a_whole_number_among_other_answers_is_a_label_as_it_is_written():
+def test_an_integer_among_other_labels_keeps_its_spelling():
     rows = [{"a": i % 3, "y": [0.5, 2.0][i % 2]} for i in range(20)]
     assert in_one_go(same(rows)) == [(20, True)]
     same([*rows, {"a": 1, "y": 2}, *rows])
     same([{"a": 1, "y": 2}, *rows])
 
 
-def test_text_that_is_ignored_leaves_the_numbers_together():
+def test_lines_with_ignored_text_are_parsed_together():
     rows = [{"id": f"u{i}", "a": i % 3, "y": i % 2} for i in range(20)]
     assert in_one_go(same(rows, ignore=("id",))) == [(20, True)]
 
@@ -148,42 +148,42 @@ def test_many_lines_of_text_are_not_parsed_twice(monkeypatch):
     assert in_one_go(same(rows)) == [(20, False)]
 
 
-def test_numbers_that_are_said_to_be_categories_are_so():
+def test_numbers_declared_as_categories_are_categories():
     rows = [{"a": i % 3, "b": 1.5 * i, "y": "yes" if i % 3 else "no"} for i in range(20)]
     assert in_one_go(same(rows, kinds={"a": "category"})) == [(20, True)]
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_an_odd_line_leaves_most_of_the_others_together(other):
+def test_an_odd_line_does_not_separate_most_others(other):
     batches = in_one_go(same([PLAIN] * 40 + [other] + [PLAIN] * 60))
     assert sum(lines for lines, together in batches if together) >= 96
 
 
 @pytest.mark.parametrize("other", FITTING.values(), ids=FITTING)
-def test_lines_with_less_in_them_are_parsed_with_the_others(other):
+def test_lines_with_fewer_keys_are_parsed_with_the_others(other):
     plain = {**PLAIN, "é": 1}
     assert in_one_go(same([plain] * 20 + [other] + [plain] * 30)) == [(51, True)]
 
 
-def test_a_key_that_comes_late_is_known_where_it_begins():
+def test_a_key_that_appears_late_is_known_from_its_first_row():
     rows = [{**PLAIN, "b": i, **({"late": 2.5 * i} if i >= 40 else {})} for i in range(50)]
     assert in_one_go(same(rows)) == [(50, True)]
     text = [{**row, "late": "red"} if "late" in row else row for row in rows]
     assert sum(lines for lines, together in in_one_go(same(text)) if together) == 40
 
 
-def test_a_key_that_is_null_at_first_is_what_its_first_value_says():
+def test_a_key_that_starts_with_null_has_the_type_of_its_first_value():
     rows = [{**PLAIN, "late": None} for _ in range(20)]
     rows += [{**PLAIN, "late": "red" if i % 2 else "blue"} for i in range(20)]
     same(rows)
 
 
-def test_very_many_keys_are_read_one_line_at_a_time_or_together_and_give_the_same():
+def test_very_many_keys_give_the_same_rows_singly_and_together():
     row = {f"feature {j}": j / 7 for j in range(3000)}
     same([{**row, "y": i % 2} for i in range(4)])
 
 
-def test_many_lines_in_runs_of_all_lengths_give_the_same(monkeypatch):
+def test_runs_of_lines_of_every_length_give_the_same_rows(monkeypatch):
     monkeypatch.setattr(lines, "FEW_LINES", 8)
     rng, others = np.random.default_rng(1), [*OTHERS.values(), *FITTING.values()]
     rows = [

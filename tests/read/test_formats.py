@@ -50,7 +50,7 @@ def test_dialects_are_detected(read, name):
     assert table.to_pydict() == {"a": [1, 3], "b": [2.5, 4.5], "y": ["no", "yes"]}
 
 
-def test_utf_16_and_utf_32_are_recognised_and_latin_1_can_be_said(read):
+def test_utf_16_and_utf_32_are_recognized_and_latin_1_can_be_given(read):
     text = "name,y\nJosé,1\nZoë,0\n"
     for encoding in ("utf-16", "utf-32"):
         assert read(text.encode(encoding)).column("name").to_pylist() == ["José", "Zoë"]
@@ -58,7 +58,7 @@ def test_utf_16_and_utf_32_are_recognised_and_latin_1_can_be_said(read):
     assert latin.column("name").to_pylist() == ["José", "Zoë"]
 
 
-def test_a_decimal_comma_can_be_said(read):
+def test_a_decimal_comma_can_be_given(read):
     table = read("a;y\n1,5;0\n2,5;1\n", layout=Layout(decimal=","))
     assert table.column("a").to_pylist() == [1.5, 2.5]
 
@@ -74,16 +74,16 @@ def test_a_decimal_comma_can_be_said(read):
         ("a,\n1,2\n", ["a", "column 2"]),
     ],
 )
-def test_a_header_is_recognised(read, text, names):
+def test_a_header_is_recognized(read, text, names):
     assert read(text).column_names == names
 
 
-def test_a_header_can_be_said(read):
+def test_a_header_can_be_declared(read):
     assert read("1,2\n3,4\n", layout=Layout(header=True)).column_names == ["1", "2"]
     assert read("a,b\n1,2\n", layout=Layout(header=False)).num_rows == 2
 
 
-def test_text_with_commas_is_not_taken_apart_by_blanks(read):
+def test_text_with_commas_is_not_split_at_blanks(read):
     assert read("New York City,1\nSan Luis Obispo,2\n").num_columns == 2
 
 
@@ -92,18 +92,18 @@ def test_quotation_marks_in_tab_separated_text_are_text(read):
     assert table.column(1).to_pylist() == ['"hello', 'say "yes"', 'bye"']
 
 
-def test_quoted_cells_may_have_line_ends_and_separators(read):
+def test_quoted_cells_may_contain_line_ends_and_separators(read):
     table = read('t,y\n"one, two\nthree",0\nfour,1\n')
     assert table.column("t").to_pylist() == ["one, two\nthree", "four"]
 
 
-def test_libsvm(read):
+def test_libsvm_is_read(read):
     table = read("+1 1:0.5 3:2 # a note\n-1 2:1e-3\n\n+1\n")
     assert table.column("label").to_pylist() == [1, -1, 1]
     assert table.column("entries").to_pylist() == ["1:0.5 3:2", "2:1e-3", ""]
 
 
-def test_a_long_number_in_later_lines_is_told_as_it_is_written(read, monkeypatch):
+def test_a_long_number_in_later_lines_is_quoted_as_written(read, monkeypatch):
     from rosenblatt.read import lines
 
     monkeypatch.setattr(lines, "BLOCK", 64)
@@ -114,13 +114,13 @@ def test_a_long_number_in_later_lines_is_told_as_it_is_written(read, monkeypatch
         assert table.column("a").to_pylist() == texts
 
 
-def test_an_index_of_libsvm_that_comes_twice_is_refused_as_in_a_stream(tmp_path):
+def test_a_duplicate_libsvm_index_is_refused_as_in_a_stream(tmp_path):
     path = tmp_path / "d.libsvm"
     for line, entry in (("1 2:1 1:5 2:4", "2:4"), ("1 3:1 3:1", "3:1")):
         path.write_text(f"-1 2:1 1:1\n-1 1:1\n{line}\n1 1:3 1:3\n")
         for read in (read_data, read_in_passes):
-            told = f'row 3, column "entries": "{entry}" is not an index of its own with a value.'
-            with pytest.raises(DataError, match=told):
+            message = f'row 3, column "entries": "{entry}" is not an index of its own with a value.'
+            with pytest.raises(DataError, match=message):
                 read(Source.find(str(path)), Layout(), ColumnOptions())
 
 
@@ -130,7 +130,7 @@ def test_a_libsvm_line_may_lack_its_label_as_in_a_stream(read):
     assert table.column("entries").to_pylist() == ["1:0.5", "2:1", "3:1 4:2", "5:1"]
 
 
-def test_libsvm_lines_may_end_as_old_systems_end_them_and_a_plus_alone_is_no_label(read):
+def test_libsvm_lines_may_end_with_cr_and_a_lone_plus_is_not_a_label(read):
     table = read("1 1:2\r\r-1 2:3\r\n+ 1:3\n+1 1:4\r", "d.libsvm")
     assert table.column("label").to_pylist() == [1, -1, None, 1]
     assert table.column("entries").to_pylist() == ["1:2", "2:3", "1:3", "1:4"]
@@ -161,7 +161,7 @@ tables = st.lists(
 
 
 @given(tables)
-def test_what_is_written_as_csv_parquet_or_json_lines_reads_the_same(tmp_path_factory, rows):
+def test_csv_parquet_and_json_lines_read_the_same(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("same")
     table = pa.table(
         {
@@ -182,7 +182,7 @@ def test_what_is_written_as_csv_parquet_or_json_lines_reads_the_same(tmp_path_fa
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "libsvm", "dat"])
-def test_a_stream_of_batches_is_the_whole(tmp_path, suffix, monkeypatch):
+def test_the_batches_of_a_stream_are_the_whole_table(tmp_path, suffix, monkeypatch):
     from rosenblatt.read import columnar, csv, lines
 
     for module in (csv, lines):
@@ -212,7 +212,7 @@ def test_a_stream_of_batches_is_the_whole(tmp_path, suffix, monkeypatch):
     assert got.column(1).to_pylist() == table["entries"].to_pylist()
 
 
-def test_standard_input_is_read_once_and_can_be_read_again(monkeypatch):
+def test_standard_input_can_be_read_twice(monkeypatch):
     class Stdin:
         buffer = io.BytesIO(b"a,y\n1,0\n2,1\n")
 
@@ -222,7 +222,7 @@ def test_standard_input_is_read_once_and_can_be_read_again(monkeypatch):
     assert source.name == "standard input"
 
 
-def test_what_cannot_be_opened(tmp_path):
+def test_files_that_cannot_be_opened_are_errors(tmp_path):
     with pytest.raises(OpenError, match="there is no such file"):
         Source.find(str(tmp_path / "no.csv"))
     with pytest.raises(OpenError, match="is a directory"):
@@ -264,14 +264,14 @@ def test_broken_files_get_one_sentence(read, name):
     assert "\n" not in str(trouble.value)
 
 
-def test_a_header_alone_is_no_row_in_passes_too(tmp_path):
+def test_a_header_alone_has_no_rows_in_passes_too(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,y\n")
     with pytest.raises(DataError, match="no rows, only the names of columns"):
         read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions())
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "libsvm"])
-def test_text_without_a_row_is_empty(read, suffix):
+def test_text_without_rows_is_empty(read, suffix):
     for content in ("", "\n\n", *(["# a note\n"] if suffix == "libsvm" else [])):
         with pytest.raises(DataError, match=r"is empty\.$"):
             read(content, f"d.{suffix}")
@@ -284,7 +284,7 @@ def test_an_unknown_format_or_encoding_is_refused(read):
         read("a,b\n1,2\n", layout=Layout(encoding="klingon"))
 
 
-def test_a_truncated_parquet_file(tmp_path):
+def test_a_truncated_parquet_file_is_refused(tmp_path):
     path = tmp_path / "t.parquet"
     pa.parquet.write_table(pa.table({"a": list(range(10000))}), path)
     content = path.read_bytes()
@@ -306,7 +306,7 @@ quoted_cells = st.lists(
 
 
 @given(quoted_cells, st.booleans(), st.integers(1, 40))
-def test_rows_are_cut_where_quoted_cells_end(rows, bare, size):
+def test_rows_are_split_outside_quoted_cells(rows, bare, size):
     def write(cell):
         doubled = cell.replace('"', '""')
         plain = bare and not {*",\n\r"} & {*cell} and cell[:1] != '"'
@@ -325,7 +325,7 @@ def test_a_last_row_of_empty_cells_is_a_row(read):
     assert read("a\tb\n1\t2\n\t").column("a").to_pylist() == [1, None]
 
 
-def test_rows_may_end_as_old_systems_end_them(read):
+def test_rows_may_end_with_a_carriage_return(read):
     table = read('a,b\r1,"x\ry"\r2,z\r')
     assert table.to_pydict() == {"a": [1, 2], "b": ["x\ry", "z"]}
 

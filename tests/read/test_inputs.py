@@ -34,7 +34,7 @@ def results(*arguments, **how):
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (2, 10), (False, True)])
-def test_arrays_frames_and_files_are_the_same(labels, tmp_path):
+def test_arrays_frames_and_files_give_the_same_result(labels, tmp_path):
     frame = points(labels)
     expected = results(frame[["a", "b"]].to_numpy(), frame.y.to_numpy())
     for make in FRAMES:
@@ -80,14 +80,14 @@ def test_rows_are_named_by_the_index():
         (("nofile.csv", [0, 1]), {}),
     ],
 )
-def test_what_does_not_fit_together_is_one_sentence(function, arguments, how):
+def test_inconsistent_input_gets_one_sentence(function, arguments, how):
     with pytest.raises(UserError) as refused:
         function(*arguments, **how)
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("function", [rb.separability, rb.fewest_mistakes, rb.separation])
-def test_a_missing_value_is_refused_without_an_option_that_is_not_there(function, tmp_path):
+def test_a_refused_missing_value_suggests_only_existing_options(function, tmp_path):
     frame = points().assign(a=np.where(np.arange(40) == 7, np.nan, 1.0))
     frame.to_csv(tmp_path / "gap.csv", index=False)
     with pytest.raises(ValueError, match="row 7") as in_frame:
@@ -98,7 +98,7 @@ def test_a_missing_value_is_refused_without_an_option_that_is_not_there(function
     assert "\n" not in str(in_frame.value)
 
 
-def test_fewest_mistakes_takes_two_labels():
+def test_fewest_mistakes_needs_two_labels():
     frame = points().assign(y=np.resize(["a", "b", "c"], 40))
     with pytest.raises(ValueError, match="two labels"):
         rb.fewest_mistakes(frame, "y")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tried import times, tried
+from case_counts import count_cases, n_cases
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Source
@@ -49,7 +49,7 @@ def test_a_line_that_is_not_one_object_is_refused_by_its_row(name, before, tmp_p
     assert bad == [41 + at for at in range(1 + odd.count(b"\n"))]
 
 
-def test_blank_lines_and_any_ends_of_lines_are_no_rows(tmp_path):
+def test_blank_lines_and_line_ends_are_not_rows(tmp_path):
     rows = [{"a": i, "y": i % 2} for i in range(3)]
     lines = [json.dumps(row).encode() for row in rows]
     for content in (
@@ -69,8 +69,8 @@ def test_an_empty_object_is_a_row_of_missing_values(end, tmp_path):
     assert read_whole(Source.find(str(tmp_path / "d.jsonl"))).to_pylist() == [{"a": 1}, {"a": None}]
 
 
-def test_json_lines_damaged_at_every_position_never_end_the_process(tmp_path):
+def test_damaged_json_lines_never_crash_the_process(tmp_path):
     command = [sys.executable, Path(__file__).with_name("damage_child.py"), tmp_path / "d.jsonl"]
-    done = subprocess.run([*command, str(times(1))], capture_output=True, text=True)
+    done = subprocess.run([*command, str(n_cases(1))], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    tried("JSON lines damaged at every position, in memory and as a stream", int(done.stdout))
+    count_cases("JSON lines damaged at every position, in memory and as a stream", int(done.stdout))

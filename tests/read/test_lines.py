@@ -29,7 +29,7 @@ NAMES = ["d", "d.csv", "d.tsv", "d.dat", "d.jsonl", "d.svm"]
 @pytest.mark.parametrize("text", ["", "\n", "\r\n", "\n \n\n"])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_byte_order_mark_and_nothing_else_is_refused(name, packed, text, encoding, tmp_path):
+def test_a_lone_byte_order_mark_is_refused(name, packed, text, encoding, tmp_path):
     content = MARKS[encoding] + text.encode(encoding)
     path = tmp_path / (name + ".gz" * packed)
     path.write_bytes(gzip.compress(content) if packed else content)
@@ -49,7 +49,7 @@ def test_a_byte_order_mark_and_nothing_else_is_refused(name, packed, text, encod
         ("d.svm", "0 1:1\n1 1:2\n"),
     ],
 )
-def test_a_byte_order_mark_of_utf_8_is_no_part_of_the_text(name, text, tmp_path):
+def test_a_utf_8_byte_order_mark_is_not_part_of_the_text(name, text, tmp_path):
     (tmp_path / name).write_text(text)
     plain = read_whole(Source.find(str(tmp_path / name)))
     (tmp_path / name).write_text(text, encoding="utf-8-sig")
@@ -104,7 +104,7 @@ def test_a_line_as_long_as_the_limit_is_read(name, late, tmp_path):
     assert sum(chunk.count for chunk in LineStream(str(path)).chunks(Place(), None)) == rows
 
 
-def test_a_line_without_end_is_refused_while_it_comes():
+def test_an_endless_line_is_refused_while_it_arrives():
     command = [sys.executable, "-m", "rosenblatt", "stream", "-", "--target", "y"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
         pipe, refused = reader.stdin.fileno(), False
@@ -113,8 +113,8 @@ def test_a_line_without_end_is_refused_while_it_comes():
                 os.write(pipe, b"1," * (1 << 15))
             except BrokenPipeError:
                 refused = True
-        said = reader.stderr.read().decode()
-    assert (reader.returncode, "line 1" in said) == (65, True), said
+        err = reader.stderr.read().decode()
+    assert (reader.returncode, "line 1" in err) == (65, True), err
 
 
 def test_more_columns_than_the_limit_are_refused(tmp_path):
@@ -123,6 +123,6 @@ def test_more_columns_than_the_limit_are_refused(tmp_path):
         read_whole(Source.find(str(tmp_path / "d.csv")))
 
 
-def test_words_of_a_long_line_are_no_columns(tmp_path):
+def test_words_of_a_long_line_are_not_columns(tmp_path):
     (tmp_path / "d.csv").write_text("note,y\n" + "a b " * MOST_COLUMNS + ",1\nb,0\n")
     assert read_whole(Source.find(str(tmp_path / "d.csv"))).column_names == ["note", "y"]

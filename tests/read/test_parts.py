@@ -34,7 +34,7 @@ def small(monkeypatch):
     monkeypatch.setattr(columnar, "ROWS", 128)
 
 
-def test_batches_encoded_side_by_side_come_in_the_order_of_the_file(tmp_path):
+def test_batches_encoded_in_parallel_keep_the_order_of_the_file(tmp_path):
     X, y = parquet(tmp_path / "d.parquet")
     blocks = list(batches_of(tmp_path / "d.parquet").blocks.batches())
     assert [block.n for block in blocks] == [128] * 7 + [104]
@@ -49,7 +49,7 @@ def test_a_large_row_group_is_read_in_batches(tmp_path):
     assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
 
 
-def test_a_bad_cell_of_a_later_batch_is_told_with_its_row(tmp_path):
+def test_a_bad_cell_of_a_later_batch_is_named_with_its_row(tmp_path):
     parquet(tmp_path / "d.parquet", bad=700)
     batches = batches_of(tmp_path / "d.parquet")
     with pytest.raises(DataError, match='row 701, column "b"'):
@@ -67,7 +67,7 @@ def test_an_error_of_reading_comes_after_the_results_before_it():
         next(made)
 
 
-def test_work_side_by_side_ends_when_no_one_wants_more():
+def test_parallel_work_ends_when_its_results_are_no_longer_needed():
     begun, going_on = [], threading.Event()
 
     def work(item):
@@ -85,7 +85,7 @@ def test_work_side_by_side_ends_when_no_one_wants_more():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "d"), [(3, 2), (30_011, 7), (1500, 300)])
-def test_columns_become_rows(n, d, dtype):
+def test_interleaved_columns_are_rows(n, d, dtype):
     columns = list(np.random.default_rng(0).standard_normal((d, n)).astype(dtype))
     X, squares = encoding.interleave_columns(columns, dtype)
     assert X.dtype == dtype
@@ -93,7 +93,7 @@ def test_columns_become_rows(n, d, dtype):
     assert squares == pytest.approx(float((X.astype(np.float64) ** 2).sum()), rel=1e-3)
 
 
-def test_squares_tell_of_numbers_that_are_none_and_of_extreme_ones():
+def test_the_sum_of_squares_reveals_nan_infinity_and_extreme_values():
     for value in (np.nan, np.inf):
         columns = [np.zeros(70_000), np.zeros(70_000)]
         columns[1][60_000] = value
@@ -110,7 +110,7 @@ def test_a_compressed_file_gives_the_same_rows(tmp_path):
     assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
 
 
-def test_reading_ahead_may_be_ended_by_the_thread_that_reads():
+def test_the_reading_thread_can_end_reading_ahead():
     taken, ended = threading.Event(), threading.Event()
 
     def items():

@@ -39,7 +39,7 @@ ROWS = "age,city,member,note,y\n" + "".join(
 )
 
 
-def test_kinds_are_found_out(data):
+def test_column_types_are_detected(data):
     found = data(ROWS, target="y")
     kinds = {c.name: c.kind for c in found.plan.encoding.columns}
     assert kinds == {"age": "number", "city": "category", "member": "flag", "note": "words"}
@@ -50,7 +50,7 @@ def test_kinds_are_found_out(data):
     assert found.examples.X[1, :4].tolist() == [21.0, 0.0, 1.0, 0.0]
 
 
-def test_kinds_can_be_said(data):
+def test_column_types_can_be_given(data):
     found = data(ROWS, target="y", categories=("age",), texts=("city",), ignore=("note", "3"))
     kinds = {c.name: c.kind for c in found.plan.encoding.columns}
     assert kinds == {"age": "category", "city": "words"}
@@ -72,7 +72,7 @@ def test_columns_are_named_or_counted_from_one(data):
         data(ROWS, target="z")
 
 
-def test_the_only_column_with_two_values_holds_the_answers(data):
+def test_the_only_column_with_two_values_is_the_target(data):
     found = data("a,b,y\n1,x,0\n2,y,1\n3,z,0\n")
     assert found.plan.target.column == "y"
     assert found.plan.guessed
@@ -96,11 +96,11 @@ def test_the_only_column_with_two_values_holds_the_answers(data):
         ("y,b,c,d", "{measured},{two},{two},{three}", ["d", "b", "c"]),
     ],
 )
-def test_of_several_columns_the_likeliest_target_is_suggested(data, names, cells, order):
+def test_the_likeliest_of_several_targets_is_suggested(data, names, cells, order):
     rows = [cells.format(two=i % 2, three=i % 3, measured=i / 7) for i in range(30)]
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as caught:
         data("\n".join([names, *rows, ""]))
-    message = str(told.value)
+    message = str(caught.value)
     assert f'target="{order[0]}"' in message
     places = [message.find(f'column "{name}"') for name in order]
     assert places[0] > -1
@@ -110,13 +110,13 @@ def test_of_several_columns_the_likeliest_target_is_suggested(data, names, cells
 
 def test_the_suggested_target_is_accepted(data):
     rows = "".join(f"{i % 2},{i % 2},{i / 7},{'abc'[i % 3]}\n" for i in range(30))
-    with pytest.raises(DataError, match='target="4"') as told:
+    with pytest.raises(DataError, match='target="4"') as caught:
         data(rows)
-    (suggested,) = (p.value for p in told.value.message.parts if isinstance(p, Parameter))
+    (suggested,) = (p.value for p in caught.value.message.parts if isinstance(p, Parameter))
     assert data(rows, target=suggested).plan.target.names == ("a", "b", "c")
 
 
-def test_features_of_columns_of_text_have_names_of_their_own(data):
+def test_features_of_several_text_columns_have_distinct_names(data):
     rows = [f"{i},great day number{i},bad or great{i % 4},{i % 2}" for i in range(8)]
     text = "\n".join(["id,title,text,y", *rows, ""])
     names = data(text, target="y", texts=("title", "text"), ignore=("id",)).examples.names
@@ -135,7 +135,7 @@ def test_a_word_that_is_also_a_column_is_named_with_its_column():
     assert len(set(both)) == 2
 
 
-def test_the_larger_label_is_yes_unless_said(data):
+def test_the_larger_label_is_positive_by_default(data):
     text = "x,y\n1,2\n2,4\n3,2\n"
     assert data(text, target="y").plan.target == TargetColumn("y", (2, 4))
     assert data(text, target="y", positive="2").plan.target == TargetColumn("y", (4, 2))
@@ -154,7 +154,7 @@ SALARIES = "name,salary,y\n" + "".join(
 )
 
 
-def test_the_sentence_of_the_style_guide(data, tmp_path):
+def test_a_bad_cell_gets_the_sentence_of_the_style_guide(data, tmp_path):
     with pytest.raises(DataError) as trouble:
         data(SALARIES, name="credit.csv")
     assert str(trouble.value) == (
@@ -164,20 +164,24 @@ def test_the_sentence_of_the_style_guide(data, tmp_path):
 
 
 @pytest.mark.parametrize("cell", ["", "?", "NaN", "unknown", "12 000", "inf", "1e999"])
-def test_cells_that_are_no_numbers(data, cell):
+def test_cells_that_are_not_numbers_are_refused(data, cell):
     text = SALARIES.replace("n/a", cell)
     with pytest.raises(DataError, match=r'row 17, column "salary"') as trouble:
         data(text, ignore=("name",))
-    told = str(trouble.value)
-    assert "not a number" in told or "not a finite number" in told or "the value is missing" in told
+    message = str(trouble.value)
+    assert (
+        "not a number" in message
+        or "not a finite number" in message
+        or "the value is missing" in message
+    )
 
 
-def test_a_missing_number_of_json_lines_is_nothing(data):
+def test_a_missing_number_in_json_lines_is_a_missing_value(data):
     with pytest.raises(DataError, match=r'row 2, column "a": the value is missing\. Give missing='):
         data('{"a": 1, "y": 0}\n{"a": null, "y": 1}\n', name="d.jsonl", target="y")
 
 
-def test_missing_numbers_are_dropped_or_filled_with_the_mean(data):
+def test_missing_numbers_are_dropped_or_imputed_with_the_mean(data):
     dropped = data(SALARIES, missing="drop", ignore=("name",))
     assert dropped.examples.n == 19
     assert 16 not in dropped.rows
@@ -186,7 +190,7 @@ def test_missing_numbers_are_dropped_or_filled_with_the_mean(data):
     assert filled.examples.X[16, 0] == np.mean(there)
 
 
-def test_a_missing_answer(data):
+def test_a_missing_label_is_refused(data):
     text = "x,y\n" + "".join(f"{i},{['no', 'yes', ''][i % 3]}\n" for i in range(9))
     with pytest.raises(
         DataError, match=r'row 3, column "y": the value is missing. Give missing="drop"'
@@ -216,18 +220,18 @@ def test_wrong_encoding_names_the_row(tmp_path):
         read_data(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions(target="y"))
 
 
-def test_text_where_a_number_was_promised(data):
+def test_text_instead_of_a_declared_number_is_refused(data):
     with pytest.raises(DataError, match='row 2, column "a": "x" is not a number'):
         data("a,y\n1,0\nx,1\nz,0\n", target="y", numbers=("a",))
 
 
-def test_an_empty_column_is_left_out_and_told(data):
+def test_an_empty_column_is_left_out_and_reported(data):
     found = data("a,e,y\n1,,0\n2,,1\n3,,0\n", target="y")
     assert found.examples.names == ("a",)
     assert 'column "e" left out' in found.plan.notes[0]
 
 
-def test_nothing_to_learn_from(data):
+def test_a_table_without_features_is_refused(data):
     with pytest.raises(DataError, match="no column is left besides the labels"):
         data("y\n0\n1\n0\n", target="y")
 
@@ -247,7 +251,7 @@ def test_a_plan_applies_to_another_file(data, tmp_path):
         read_with_plan(Source.find(str(tmp_path / "bad.csv")), Layout(), found.plan)
 
 
-def test_an_unknown_answer_in_another_file(data, tmp_path):
+def test_an_unknown_label_in_another_file_is_refused(data, tmp_path):
     found = data("x,y\n1,no\n2,yes\n3,no\n")
     (tmp_path / "t.csv").write_text("x,y\n1,no\n2,maybe\n")
     with pytest.raises(DataError, match='row 2, column "y": "maybe" is not "no" or "yes"'):
@@ -260,7 +264,7 @@ def test_words_are_counted_in_lower_case():
     assert words.encode(cells).toarray().tolist() == [[2, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]]
 
 
-def test_vocabulary_counts_a_word_once_a_cell():
+def test_the_vocabulary_counts_a_word_once_per_cell():
     from rosenblatt.read.columns import split_words
 
     cells = pa.array(["spam spam spam", "eggs and ham", "eggs"])
@@ -269,7 +273,7 @@ def test_vocabulary_counts_a_word_once_a_cell():
     assert "and" in Vocabulary(1, frozenset()).of(count_cells_with(*split_words(cells)))
 
 
-def test_entries_beyond_what_was_learnt_are_ignored():
+def test_entries_unknown_to_the_model_are_ignored():
     entries = Entries("entries", 1, 3)
     got = entries.encode(pa.array(["1:2 3:4", "", "7:1"])).toarray().tolist()
     assert got == [[2, 0, 4], [0, 0, 0], [0, 0, 0]]
@@ -290,18 +294,18 @@ def test_numbers_as_text_read_back_to_the_last_bit(numbers):
     assert Number("x").encode(text)[:, 0].tolist() == numbers
 
 
-def test_flags_from_text_and_booleans():
+def test_text_and_booleans_give_the_same_flags():
     assert Flag("f").encode(pa.array([True, False]))[:, 0].tolist() == [1, 0]
     assert Flag("f").encode(pa.array(["TRUE", "0"]))[:, 0].tolist() == [1, 0]
 
 
-def test_wide_text_is_sparse_and_narrow_text_is_not():
+def test_only_wide_text_is_sparse():
     assert not Encoding((Words("t", ("a", "b")),)).is_sparse
     assert Encoding((Words("t", tuple(f"w{i}" for i in range(300))),)).is_sparse
     assert not Encoding(tuple(Number(f"x{i}") for i in range(300))).is_sparse
 
 
-def test_a_plan_of_an_arrow_table_with_dictionaries():
+def test_arrow_dictionaries_are_planned_as_categories():
     table = pa.table({"c": ["u", "v", "u"], "y": [True, False, True]})
     coded = table.set_column(0, "c", table["c"].dictionary_encode())
     made, plain = (make_plan(Rows.of(t), ColumnOptions(target="y"), "t") for t in (coded, table))
@@ -317,7 +321,7 @@ def test_a_plan_of_an_arrow_table_with_dictionaries():
         (("no", "yes"), ["no", "yes", " yes", "no", "yes"]),
     ],
 )
-def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
+def test_labels_read_as_text_match_labels_read_in_their_type(labels, texts):
     answers = TargetColumn("y", labels)
     assert answers.encode(pa.array(texts)).tolist() == [-1, 1, 1, -1, 1]
     for other in ("2", "", "nan", "Yes"):
@@ -328,7 +332,7 @@ def test_answers_read_as_text_are_those_read_in_their_type(labels, texts):
             assert answers.encode(pa.array([*texts, other]))[-1] == 0
 
 
-def test_answers_above_the_doubles_are_not_mixed_up():
+def test_labels_above_2_53_are_not_confused():
     answers = TargetColumn("y", (2**53, 2**53 + 1))
     assert answers.encode(pa.array([str(2**53), str(2**53 + 1)])).tolist() == [-1, 1]
 
@@ -346,9 +350,9 @@ BIG = "9007199254740993.0"
         (["1", "2", ""], ["1", BIG, "1e999"], 1, "b"),
     ],
 )
-def test_the_first_bad_cell_is_told_however_many_rows_come_together(a, b, row, column):
+def test_the_first_bad_cell_is_named_whatever_the_batch_size(a, b, row, column):
     encoding = Encoding((Number("a"), Number("b")))
     for table in (pa.table({"a": a, "b": b}), pa.table({"a": a[: row + 1], "b": b[: row + 1]})):
-        with pytest.raises(BadCellError) as told:
+        with pytest.raises(BadCellError) as caught:
             encoding.encode(table, "t")
-        assert (told.value.row, told.value.column) == (row, column)
+        assert (caught.value.row, caught.value.column) == (row, column)

@@ -42,7 +42,7 @@ def inferred(cells, decimal):
 
 
 @given(COLUMNS, st.sampled_from(".,"))
-def test_ordinary_columns_are_what_pyarrow_infers(cells, decimal):
+def test_ordinary_columns_have_the_types_pyarrow_infers(cells, decimal):
     if any(cell != cell.strip() for cell in cells):  # PyArrow trims for some types only
         cells = [cell.strip() for cell in cells]
     found = convert_to_best_type(pa.array([cell.encode() for cell in cells]), decimal)
@@ -50,7 +50,7 @@ def test_ordinary_columns_are_what_pyarrow_infers(cells, decimal):
 
 
 @given(COLUMNS, st.sampled_from(".,"), st.integers(1, 3))
-def test_types_are_the_same_whole_as_batch_by_batch(cells, decimal, rows):
+def test_types_are_the_same_in_one_piece_and_in_batches(cells, decimal, rows):
     cells = pa.array([cell.encode() for cell in cells])
     types = Types(["c"], decimal)
     for start in range(0, len(cells), rows):
@@ -61,7 +61,7 @@ def test_types_are_the_same_whole_as_batch_by_batch(cells, decimal, rows):
     assert convert_promised(cells, whole.type, decimal, "c").equals(whole)
 
 
-def test_bytes_that_are_no_text_are_found_in_any_batch():
+def test_invalid_utf_8_is_found_in_any_batch():
     types = Types(["c"])
     for cell in (b"1", b"\xff", b"2"):
         types.add(pa.record_batch({"c": pa.array([cell])}))
@@ -74,14 +74,14 @@ def test_integers_that_doubles_would_round_are_text():
     assert convert_to_best_type(cells.slice(1), ".").to_pylist() == [9007199254740993]
 
 
-def test_a_column_may_begin_with_many_missing_cells():
+def test_a_column_may_start_with_many_missing_cells():
     cells = [b"NA"] * 500
     assert convert_to_best_type(pa.array(cells), ".").type == pa.null()
     assert convert_to_best_type(pa.array([*cells, b"1"]), ".").to_pylist() == [None] * 500 + [1]
 
 
 @given(st.integers(0, 40), st.sampled_from([pa.int64(), pa.float64(), pa.bool_(), pa.date32()]))
-def test_the_first_cell_that_is_not_as_promised_is_named(row, kind):
+def test_the_first_cell_of_the_wrong_type_is_named(row, kind):
     fine = b"2024-05-01" if kind == pa.date32() else b"1"
     cells = [fine, b"NA"] * 21
     cells[row:] = [b" many ", *cells[row + 1 : 41], b"more"]

@@ -68,14 +68,14 @@ def read(request, tmp_path, monkeypatch):
         for name, cells in STORED.items()
     ],
 )
-def test_text_is_text_however_it_is_stored(read, cells):
+def test_every_storage_type_of_text_is_text(read, cells):
     made = read({"x": cells, "a": NUMBERS, "y": ANSWERS}, target="y")
     assert made.encoding.columns[0] == Category("x", ("blue", "green", "red"))
     made = read({"x": cells, "a": NUMBERS}, target="x")
     assert made.target.names == ("blue", "green", "red")
 
 
-def test_numbers_are_numbers_however_they_are_stored(read):
+def test_every_storage_type_of_numbers_is_numeric(read):
     runs = pc.run_end_encode(NUMBERS)
     made = read({"x": runs, "y": ANSWERS}, target="y")
     assert isinstance(made.encoding.columns[0], Number)
@@ -93,7 +93,7 @@ def test_a_file_and_a_frame_of_polars_are_read(tmp_path):
     assert file.examples.names == ("x=blue", "x=green", "x=red", "a", "c=blue", "c=green", "c=red")
 
 
-def test_bytes_that_are_no_text_are_told_with_their_row_and_advice_that_helps(read):
+def test_invalid_text_is_named_with_its_row_and_useful_advice(read):
     cells = pa.array([b"abc", b"ab\xff", None, *[b"abd"] * 9])
     columns = {"x": cells, "a": NUMBERS, "y": ANSWERS}
     for suffix in ("arrow", "parquet"):
@@ -105,7 +105,7 @@ def test_bytes_that_are_no_text_are_told_with_their_row_and_advice_that_helps(re
 
 
 @pytest.mark.parametrize("suffix", ["arrow", "parquet"])
-def test_dates_are_categories_where_that_is_said(read, suffix):
+def test_dates_are_categories_on_request(read, suffix):
     days = [datetime.date(2024, 5, 1 + i % 3) for i in range(N)]
     columns = {"d": days, "a": NUMBERS, "y": ANSWERS}
     with pytest.raises(DataError, match=r'dates or times.*Give ignore="d", or category="d"'):
@@ -116,13 +116,13 @@ def test_dates_are_categories_where_that_is_said(read, suffix):
     assert made.target.names == ("2024-05-01", "2024-05-02", "2024-05-03")
 
 
-def test_lengths_of_time_are_refused_without_advice_that_does_not_help(read):
+def test_durations_are_refused_without_useless_advice(read):
     lengths = [datetime.timedelta(i) for i in range(N)]
     with pytest.raises(DataError, match=r'lengths of time, .*Give ignore="x"\.$'):
         read({"x": lengths, "a": NUMBERS, "y": ANSWERS}, target="y")
 
 
-def test_decimals_are_labels_as_all_of_them_tell(read):
+def test_decimals_are_labels_that_stay_distinct(read):
     small = pa.array([Decimal(i % 2) for i in range(N)], pa.decimal128(38, 0))
     assert read({"a": NUMBERS, "y": small}, target="y").target.names == (0.0, 1.0)
     late = [Decimal(0)] * 8 + [Decimal(2**53 + 1)] * 4  # in another batch
@@ -134,7 +134,7 @@ def test_decimals_are_labels_as_all_of_them_tell(read):
 @pytest.mark.parametrize(
     ("cell", "what"), [(None, "the value is missing"), ("many", '"many" is not a number')]
 )
-def test_a_missing_number_is_nothing_and_a_word_is_quoted(read, suffix, cell, what):
+def test_a_missing_number_is_reported_as_missing_and_a_word_is_quoted(read, suffix, cell, what):
     numbers = pa.array([*map(str, range(N - 1)), cell])
     with pytest.raises(DataError, match=rf'row {N}, column "a": {what}\. Give missing="drop"'):
         read({"a": numbers, "y": ANSWERS}, suffix, target="y", numbers=("a",))
@@ -145,13 +145,13 @@ def test_a_table_without_columns_has_no_rows(read):
         read({}, "parquet")
 
 
-def test_the_first_bad_row_is_told_of_several_columns(read):
+def test_the_first_bad_row_of_several_columns_is_named(read):
     bad = {f"c{i}": [*[b"a"] * (9 - i), b"\xff", *[b"a"] * (2 + i)] for i in range(3)}
     with pytest.raises(DataError, match='row 8, column "c2"'):
         read({**bad, "y": ANSWERS}, target="y")
 
 
-def test_decimals_that_are_one_double_stay_two_labels(read, tmp_path):
+def test_decimals_that_round_to_one_double_stay_two_labels(read, tmp_path):
     tenth = Decimal("0.1")
     cells = [tenth + Decimal("1e-20")] * 4 + [tenth] * 8
     y = pa.array(cells, pa.decimal128(38, 20))

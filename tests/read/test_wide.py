@@ -38,7 +38,7 @@ class Counted(str):
     __hash__ = str.__hash__
 
 
-def test_names_that_come_twice_are_found_without_comparing_each_with_each():
+def test_duplicate_names_are_found_in_linear_time():
     names = [Counted(f"gene {i}") for i in range(20_000)]
     Counted.compared = 0
     assert first_duplicate(names) is None
@@ -46,17 +46,17 @@ def test_names_that_come_twice_are_found_without_comparing_each_with_each():
     assert Counted.compared < 20_000
 
 
-def test_columns_that_are_named_are_found_without_comparing_each_with_each():
+def test_named_columns_are_found_in_linear_time():
     names = [Counted(f"gene {i}") for i in range(2_000)]
-    said = [Counted(name) for name in names]
+    counted = [Counted(name) for name in names]
     plan = Plan(
-        Encoding(tuple(Number(name) for name in said)), TargetColumn(said[0], ("no", "yes"))
+        Encoding(tuple(Number(name) for name in counted)), TargetColumn(counted[0], ("no", "yes"))
     )
     dialect = Dialect(",", None, True, tuple(names))
     Counted.compared = 0
     wishes = options_to_verify(plan, names, Source("d.csv", "d.csv"))
-    check_column_names(names, replace(wishes, ignore=tuple(said)))
-    parse(dialect, b",".join([b"1"] * len(names)), said, pa.string())
+    check_column_names(names, replace(wishes, ignore=tuple(counted)))
+    parse(dialect, b",".join([b"1"] * len(names)), counted, pa.string())
     assert Counted.compared < 20 * len(names)
 
 
@@ -82,14 +82,14 @@ def test_a_header_longer_than_a_megabyte_is_read_to_its_end(wide):
     assert len(data.plan.encoding.features) == WIDTH
 
 
-def test_rows_of_a_wide_table_come_many_at_a_time(wide):
+def test_rows_of_a_wide_table_come_in_large_batches(wide):
     source, X, _ = wide
     batches = list(read_batches(source, Layout()))
     assert len(batches) == 1
     assert sum(batch.num_rows for batch in batches) == len(X)
 
 
-def test_a_name_that_comes_twice_among_many_is_named(wide, tmp_path):
+def test_a_duplicate_name_among_many_is_named(wide, tmp_path):
     source = wide[0]
     header, rest = Path(source.path).read_text().split("\n", 1)
     path = tmp_path / "twice.csv"
@@ -107,7 +107,7 @@ def calls_of(name, work):
 
 
 @pytest.mark.parametrize("cell", ["7", "0.5", "red", "?", "c3"])
-def test_the_types_of_columns_are_found_without_converting_each_by_itself(cell, tmp_path):
+def test_column_types_are_found_without_converting_each_column_separately(cell, tmp_path):
     line = ",".join([cell] * 500)
     (tmp_path / "d.csv").write_text(f"{line}\n" * 3)
     source, layout = Source.find(str(tmp_path / "d.csv")), Layout(header=False)
@@ -124,7 +124,7 @@ def test_columns_of_large_numbers_are_read_as_text_together(tmp_path):
     assert set(read_whole(source, layout).schema.types) == {pa.float64()}
 
 
-def test_few_rows_of_many_columns_take_little_more_memory_than_their_numbers():
+def test_few_rows_of_many_columns_need_little_more_memory_than_their_values():
     columns = [np.arange(8.0)] * 10_000
     interleave_columns(columns)  # compiled
     tracemalloc.start()
@@ -136,7 +136,7 @@ def test_few_rows_of_many_columns_take_little_more_memory_than_their_numbers():
 
 
 @given(st.text(alphabet="0123456789.,eE+-$%€ '\u00a0USDEURx", max_size=8))
-def test_what_is_a_number_in_some_style_begins_like_one(text):
+def test_every_notation_of_a_number_starts_like_a_number(text):
     texts = pa.array([text.strip()])
     is_number = any(Parsed(texts, decimal).fits[0] for decimal in DECIMALS)
     styles = Styles()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from packers import PACKERS, as_zip
+from compressors import PACKERS, as_zip
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.credit import credit
@@ -33,7 +33,7 @@ def put(folder, name, content):
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_a_compressed_table_is_read_whole_and_in_batches_as_it_is(tmp_path, suffix):
+def test_a_compressed_table_is_read_whole_and_in_batches(tmp_path, suffix):
     source = put(tmp_path, f"credit.csv{suffix}", PACKERS[suffix](csv_text()))
     assert source.suffix == ".csv"
     assert read_whole(source).equals(read_whole(put(tmp_path, "credit.csv", csv_text())))
@@ -42,13 +42,13 @@ def test_a_compressed_table_is_read_whole_and_in_batches_as_it_is(tmp_path, suff
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_a_compressed_file_is_known_by_its_bytes_not_by_its_name(tmp_path, suffix):
+def test_a_compressed_file_is_recognized_by_its_bytes_not_its_name(tmp_path, suffix):
     source = put(tmp_path, "credit", PACKERS[suffix](csv_text()))
     assert read_whole(source).num_rows == TABLE.num_rows
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_columns_cut_at_blanks_and_parquet_are_unpacked_too(tmp_path, suffix):
+def test_blank_separated_text_and_parquet_are_decompressed_too(tmp_path, suffix):
     pack = PACKERS[suffix]
     blanks = b"".join(b"%d   %d  %d\n" % (i, i * i, i % 2) for i in range(9))
     name = {"name": "d.dat"} if suffix == ".zip" else {}
@@ -61,21 +61,21 @@ def test_columns_cut_at_blanks_and_parquet_are_unpacked_too(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-def test_a_compressed_file_that_ends_too_early_is_called_damaged(tmp_path, suffix):
+def test_a_truncated_compressed_file_is_reported_as_damaged(tmp_path, suffix):
     rows = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i * 7919 % 1009, i, i % 2) for i in range(9000))
     whole = PACKERS[suffix](rows)
     with pytest.raises(DataError, match=r"cut\.csv.* (damaged|cannot be read|not a whole)"):
         read_whole(put(tmp_path, f"cut.csv{suffix}", whole[: len(whole) // 2]))
 
 
-def test_a_zip_may_hold_a_folder_hidden_files_and_a_word_to_the_reader(tmp_path):
+def test_a_zip_may_contain_a_folder_hidden_files_and_a_readme(tmp_path):
     beside = {"__MACOSX/._credit.csv": "x", "data/": "", ".DS_Store": "x", "README.txt": "hello"}
     source = put(tmp_path, "d.zip", as_zip(csv_text(), "data/credit.csv", **beside))
     assert source.member == "data/credit.csv"
     assert read_whole(source).num_rows == TABLE.num_rows
 
 
-def test_a_zip_of_one_file_of_any_name_is_read(tmp_path):
+def test_a_zip_with_one_file_of_any_name_is_read(tmp_path):
     assert read_whole(put(tmp_path, "d.zip", as_zip(csv_text(), "credit.data"))).num_rows == 40
 
 
@@ -86,14 +86,14 @@ def test_several_tables_in_a_zip_are_named(tmp_path):
         put(tmp_path, "e.zip", b"PK\x05\x06" + bytes(18))
 
 
-def test_a_zip_with_a_password_is_said_to_have_one(tmp_path):
+def test_a_zip_with_a_password_is_identified(tmp_path):
     packed = bytearray(as_zip(b"x,y\n1,0\n"))
     packed[packed.index(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(DataError, match="password"):
         put(tmp_path, "d.zip", bytes(packed))
 
 
-def test_the_memory_a_zip_needs_is_what_it_says_and_that_of_others_is_estimated(tmp_path):
+def test_memory_for_a_zip_is_read_from_it_and_for_others_estimated(tmp_path):
     text = csv_text()
     zipped, packed = (
         put(tmp_path, "d.zip", as_zip(text)),
@@ -129,10 +129,10 @@ FOREIGN = {
 def test_binary_files_of_other_kinds_are_refused_in_one_sentence(tmp_path, name):
     with pytest.raises(DataError) as caught:
         format_of(put(tmp_path, name, FOREIGN[name]))
-    said = str(caught.value)
-    assert name in said
-    assert "\n" not in said
-    assert said.endswith(".")
+    message = str(caught.value)
+    assert name in message
+    assert "\n" not in message
+    assert message.endswith(".")
 
 
 def test_the_json_reader_refuses_one_array(tmp_path):
@@ -150,7 +150,7 @@ def test_text_in_an_encoding_with_null_bytes_is_read(tmp_path, encoding):
     assert read_whole(source, layout).to_pydict() == {"x": [1, 2], "y": [0, 1]}
 
 
-def test_what_is_compressed_twice_is_to_be_unpacked_first(tmp_path):
+def test_twice_compressed_files_are_refused_with_advice_to_decompress(tmp_path):
     with pytest.raises(DataError, match="holds gzip data; unpack them first"):
         format_of(put(tmp_path, "d.csv.xz", lzma.compress(gzip.compress(b"x,y\n"))))
 
@@ -158,10 +158,10 @@ def test_what_is_compressed_twice_is_to_be_unpacked_first(tmp_path):
 @pytest.mark.parametrize(
     "text", ["BMI,y\n22,no\n", "RDX,y\n1,2\n", "PK,BZh\n1,2\n", "BZh9,y\n1,2\n"]
 )
-def test_names_of_columns_are_not_mistaken_for_pictures_or_archives(tmp_path, text):
+def test_column_names_are_not_mistaken_for_images_or_archives(tmp_path, text):
     assert format_of(put(tmp_path, "d.csv", text.encode())) == "CSV"
 
 
-def test_a_numpy_archive_of_one_array_is_read(tmp_path):
+def test_a_numpy_archive_with_one_array_is_read(tmp_path):
     np.savez_compressed(tmp_path / "d.npz", np.column_stack([np.arange(6.0), np.arange(6) % 2]))
     assert read_whole(Source.find(str(tmp_path / "d.npz"))).num_rows == 6

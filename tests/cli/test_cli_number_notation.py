@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal commas are found out, other marks are told of and read."""
+"""Notations of numbers: decimal commas are detected, other marks are named and read."""
 
 import json
 
@@ -57,21 +57,21 @@ def columns(data):
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", "  "])
 @pytest.mark.parametrize("header", ["a,b,y", ""])
-def test_decimal_commas_are_found_out(put, separator, header):
+def test_decimal_commas_are_detected(put, separator, header):
     data = read(put(lines(separator, comma, lambda i: f"{i},25", answer_of, header=header)))
     assert all(type(c) is Written and c.decimal == "," for c in columns(data).values())
     assert data.examples.X[:3].tolist() == [[-3.0, 0.25], [6.25, 1.25], [15.5, 2.25]]
     assert data.plan.notes == ()
 
 
-def test_one_column_is_enough_to_know_how_a_file_writes_its_decimals(put):
+def test_one_column_determines_the_decimal_mark_of_a_file(put):
     thousandths = put(lines(";", lambda i: f"{i + 1},125", comma, answer_of))
     data = read(thousandths)
     assert data.examples.X[0].tolist() == [1.125, -3.0]
     assert columns(data)["a"].decimal == ","
 
 
-def test_a_thousand_or_a_thousandth_is_not_guessed(put):
+def test_ambiguous_thousands_are_not_guessed(put):
     data = read(put(lines(";", lambda i: f"{i % 9 + 1},125", lambda i: i, answer_of)))
     assert columns(data)["a"].kind == "category"
     (note,) = data.plan.notes
@@ -80,20 +80,22 @@ def test_a_thousand_or_a_thousandth_is_not_guessed(put):
 
 
 @pytest.mark.parametrize(("decimal", "first"), [(",", 1.125), (None, 1125.0), (".", 1125.0)])
-def test_said_to_be_numbers_it_is_thousands_unless_the_decimal_is_said_too(put, decimal, first):
+def test_with_the_number_option_a_comma_means_thousands_unless_decimal_is_given(
+    put, decimal, first
+):
     source = put(lines(";", lambda i: f"{i + 1},125", lambda i: i, answer_of))
     data = read(source, Layout(decimal=decimal), numbers=("a",), decimal=decimal)
     assert data.examples.X[0].tolist() == [first, 0.0]
 
 
-def test_a_point_that_is_said_decides(put):
+def test_an_explicit_decimal_point_is_used(put):
     source = put(lines(";", comma, lambda i: i, answer_of))
     data = read(source, Layout(decimal="."), decimal=".")
     assert "a" not in columns(data)
     assert "looks like numbers" in str(data.plan.notes[0])
 
 
-def test_points_in_other_columns_do_no_harm_and_a_mistake_is_named(put):
+def test_points_in_other_columns_are_harmless_and_a_bad_cell_is_named(put):
     source = put(lines(";", comma, lambda i: i / 4, answer_of))
     assert type(columns(read(source))["b"]) is Number
     bad = put(lines(";", lambda i: "1.5" if i == 4 else comma(i), lambda i: i, answer_of), "e.csv")
@@ -116,7 +118,7 @@ MARKED = {
 
 
 @pytest.mark.parametrize("name", MARKED)
-def test_columns_with_marks_are_named_with_the_option_that_reads_them(put, name):
+def test_columns_with_unit_marks_are_named_with_the_option_that_reads_them(put, name):
     cell, first = MARKED[name]
     source = put(lines(",", cell, lambda i: i, answer_of))
     data = read(source)
@@ -131,7 +133,7 @@ def test_columns_with_marks_are_named_with_the_option_that_reads_them(put, name)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-def test_a_model_reads_marks_as_it_learnt_them_in_every_format(told, tmp_path, suffix):
+def test_a_model_reads_unit_marks_in_every_format(run_command, tmp_path, suffix):
     rows = [{"a": f"{i / 4}%", "y": "no" if i < 20 else "yes"} for i in range(40)]
     table = pa.Table.from_pylist(rows)
     if suffix == "csv":
@@ -140,49 +142,49 @@ def test_a_model_reads_marks_as_it_learnt_them_in_every_format(told, tmp_path, s
         (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     else:
         pa.parquet.write_table(table, tmp_path / "d.parquet")
-    code, _, err = told("learn", f"d.{suffix}", "--number", "a", "--target", "y")
+    code, _, err = run_command("learn", f"d.{suffix}", "--number", "a", "--target", "y")
     assert code == 0, err
     column = load(tmp_path / "model.json").encoding.columns[0]
     assert (column.decimal, column.mark, column.mean) == (".", "%", 4.875)
     (tmp_path / "new.jsonl").write_text('{"a": "9.75%"}\n{"a": "0.5%"}\n')
-    code, out, err = told("predict", "model.json", "new.jsonl", "--json")
+    code, out, err = run_command("predict", "model.json", "new.jsonl", "--json")
     assert code == 0, err
     assert [row["prediction"] for row in json.loads(out)["rows"]] == ["yes", "no"]
     (tmp_path / "new.csv").write_text("a\n9.75%\n0.5\n")
-    code, _, err = told("predict", "model.json", "new.csv")
+    code, _, err = run_command("predict", "model.json", "new.csv")
     assert code == 65
     assert 'row 2, column "a": "0.5" is not a number with %' in err
-    code, out, _ = told("predict", "model.json", "new.csv", "--missing", "empty", "--json")
+    code, out, _ = run_command("predict", "model.json", "new.csv", "--missing", "empty", "--json")
     assert [row["prediction"] for row in json.loads(out)["rows"]] == ["yes", None]
 
 
-def test_learning_predicting_and_verifying_agree_on_decimal_commas(told, tmp_path):
+def test_learning_predicting_and_verifying_agree_on_decimal_commas(run_command, tmp_path):
     (tmp_path / "d.csv").write_text(lines(";", comma, lambda i: i, answer_of))
-    assert told("separable", "d.csv", "--target", "y", "--proof", "p.json")[0] == 0
-    assert told("verify", "p.json", "d.csv")[0] == 0
-    assert told("learn", "d.csv", "--target", "y", "--cv", 3)[0] == 0
-    code, out, err = told("predict", "model.json", "d.csv", "--json")
+    assert run_command("separable", "d.csv", "--target", "y", "--proof", "p.json")[0] == 0
+    assert run_command("verify", "p.json", "d.csv")[0] == 0
+    assert run_command("learn", "d.csv", "--target", "y", "--cv", 3)[0] == 0
+    code, out, err = run_command("predict", "model.json", "d.csv", "--json")
     assert code == 0, err
     assert json.loads(out)["predictions"] == {"no": 40, "yes": 40}
     (tmp_path / "new.csv").write_text("a;b\n2,5;3,5\n-1,5;1\n")  # b was whole when learnt
-    code, out, err = told("predict", "model.json", "new.csv", "--json")
+    code, out, err = run_command("predict", "model.json", "new.csv", "--json")
     assert code == 0, err
 
 
 @pytest.mark.parametrize("policy", ["drop", "mean"])
-def test_with_a_decimal_that_is_said_mistakes_can_be_dropped_too(told, tmp_path, policy):
+def test_with_an_explicit_decimal_bad_cells_can_be_dropped_too(run_command, tmp_path, policy):
     text = lines(";", lambda i: "oops" if i == 7 else comma(i), lambda i: i, answer_of)
     (tmp_path / "d.csv").write_text(text)
-    for said in ([], ["--decimal", ","]):
-        code, _, err = told("learn", "d.csv", "--target", "y", "--missing", policy, *said)
+    for decimal in ([], ["--decimal", ","]):
+        code, _, err = run_command("learn", "d.csv", "--target", "y", "--missing", policy, *decimal)
         assert code == 0, err
-        assert told("predict", "model.json", "d.csv", *said, "--missing", "mean")[0] == 0
-        code, _, err = told("learn", "d.csv", "--target", "y", *said)
+        assert run_command("predict", "model.json", "d.csv", *decimal, "--missing", "mean")[0] == 0
+        code, _, err = run_command("learn", "d.csv", "--target", "y", *decimal)
         assert code == 65
         assert 'row 8, column "a": "oops" is not a number with a decimal comma.' in err
 
 
-def test_a_text_that_is_different_in_every_row_is_an_id_and_left_out(put, told):
+def test_text_that_is_unique_in_every_row_is_an_id_and_left_out(put, run_command):
     source = put(lines(",", lambda i: f"ID-{i:05}", lambda i: i % 7, answer_of))
     data = read(source)
     assert list(columns(data)) == ["b"]
@@ -192,20 +194,20 @@ def test_a_text_that_is_different_in_every_row_is_an_id_and_left_out(put, told):
     assert len(columns(read(source, categories=("a",)))["a"].values) == N
 
 
-def test_an_id_alone_leaves_nothing_to_learn_from_and_that_is_said(put):
+def test_an_id_alone_is_refused_as_no_feature(put):
     source = put(lines(",", lambda i: f"x{i}", answer_of, header="a,y"))
     with pytest.raises(ValueError, match=r"no column is left .* different in every row"):
         read(source)
 
 
-def test_one_value_that_comes_again_makes_it_words_and_missing_ones_do_not(put):
+def test_a_repeated_value_makes_an_id_text_and_missing_ones_do_not(put):
     again = put(lines(",", lambda i: f"x{i % 79}", lambda i: i, answer_of))
     assert "a" in columns(read(again))
     holes = put(lines(",", lambda i: "NA" if i % 3 else f"x{i}", lambda i: i, answer_of), "e.csv")
     assert "a" not in columns(read(holes))
 
 
-def test_free_text_stays_words_and_numbers_stay_numbers(put):
+def test_free_text_stays_text_and_numbers_stay_numbers(put):
     source = put(lines(",", lambda i: f"call {i} me now", lambda i: i, answer_of))
     data = read(source)
     assert columns(data)["a"].kind == "words"
@@ -218,7 +220,7 @@ def test_free_text_stays_words_and_numbers_stay_numbers(put):
     st.sampled_from([".", ","]),
     st.sampled_from(["", "%", "$", "€", "USD"]),
 )
-def test_whatever_is_written_is_read_as_the_number_it_is(number, group, decimal, mark):
+def test_every_notation_is_read_as_its_number(number, group, decimal, mark):
     if group == decimal:
         group = ""
     text = f"{abs(number):,.3f}".replace(",", "_").replace(".", decimal).replace("_", group)
@@ -229,7 +231,7 @@ def test_whatever_is_written_is_read_as_the_number_it_is(number, group, decimal,
 
 
 @given(st.text(max_size=12))
-def test_what_is_no_number_is_never_read_as_one(text):
+def test_other_text_is_never_read_as_a_number(text):
     for decimal in (".", ","):
         found = Parsed(pa.array([text.strip()]), decimal).plain("").to_pylist()[0]
         if found is not None:

@@ -1,4 +1,4 @@
-"""No command writes over what it reads, nor, under a name nobody gave, over what is not its own."""
+"""No command overwrites its inputs, nor, under a default name, a file of another kind."""
 
 import inspect
 import os
@@ -16,19 +16,21 @@ ROWS = "a,b,y\n" + "".join(f"{i},{i % 3},{int(i > 5)}\n" for i in range(12))
 
 
 @pytest.fixture
-def here(told, tmp_path):
+def here(run_command, tmp_path):
     """A folder with data under several names, a model, a proof and stop words."""
     for name in ("data.csv", "test.csv"):
         (tmp_path / name).write_text(ROWS)
     (tmp_path / "words.txt").write_text("the a an\n")
     (tmp_path / "soft.csv").symlink_to("data.csv")
     os.link(tmp_path / "data.csv", tmp_path / "hard.csv")
-    code, _, err = told("learn", "data.csv", "--target", "y", "--test-size", 0, "-o", "m.json")
+    code, _, err = run_command(
+        "learn", "data.csv", "--target", "y", "--test-size", 0, "-o", "m.json"
+    )
     assert code == 0, err
     return tmp_path
 
 
-def test_every_verb_asks_before_it_writes():
+def test_every_command_checks_its_outputs_before_writing():
     for command in COMMANDS:
         assert "keep_apart(" in inspect.getsource(import_module(f"rosenblatt.cli.{command}")), (
             command
@@ -68,9 +70,9 @@ TAKEN = [
 
 
 @pytest.mark.parametrize(("arguments", "option"), TAKEN)
-def test_what_is_read_is_never_written_over(told, here, arguments, option):
+def test_inputs_are_never_overwritten(run_command, here, arguments, option):
     before = everything(here)
-    code, _, err = told(*arguments)
+    code, _, err = run_command(*arguments)
     assert (code, err.count("\n")) == (64, 1), err
     assert err.startswith(f"rosenblatt: {option} ")
     assert everything(here) == before
@@ -87,7 +89,7 @@ def test_what_is_read_is_never_written_over(told, here, arguments, option):
         "learn data.csv --target y >>soft.csv",
     ],
 )
-def test_a_redirection_is_seen_through(here, shell):
+def test_redirected_files_are_recognized(here, shell):
     before = everything(here)
     done = subprocess.run(
         f"{PROGRAM} {shell}", shell=True, cwd=here, capture_output=True, text=True, check=False
@@ -96,48 +98,48 @@ def test_a_redirection_is_seen_through(here, shell):
     assert everything(here) == before
 
 
-def test_learn_replaces_a_model_of_its_own_and_no_other_file(told, here):
+def test_learn_replaces_only_a_model(run_command, here):
     learn = ("learn", "data.csv", "--target", "y", "--test-size", 0)
-    assert told(*learn)[0] == 0
-    assert told(*learn)[0] == 0  # its own model.json of before
+    assert run_command(*learn)[0] == 0
+    assert run_command(*learn)[0] == 0  # its own model.json of before
     for foreign in ('{"name": "my app"}', "", '{"program": "rosenblatt", "kind": "x"}'):
         (here / "model.json").write_text(foreign)
-        code, _, err = told(*learn)
+        code, _, err = run_command(*learn)
         assert (code, "model.json" in err, "-o FILE" in err) == (64, True, True)
         assert (here / "model.json").read_text() == foreign
-    assert told(*learn, "-o", "model.json")[0] == 0  # a person said so
+    assert run_command(*learn, "-o", "model.json")[0] == 0  # a person said so
     assert rb.load("model.json").target.column == "y"
 
 
-def test_a_report_replaces_a_report_and_no_other_page(told, here):
+def test_a_report_replaces_only_a_report(run_command, here):
     learn = ("learn", "data.csv", "--target", "y", "--test-size", 0, "-o", "m.json", "--report")
     (here / "report.html").write_text("<html>the yearly report</html>")
     before = everything(here)
-    code, _, err = told(*learn)
+    code, _, err = run_command(*learn)
     assert (code, "report.html" in err, "-o FOLDER" in err) == (64, True, True)
     assert everything(here) == before
     (here / "report.html").unlink()
-    assert told(*learn)[0] == 0
-    assert told(*learn)[0] == 0
+    assert run_command(*learn)[0] == 0
+    assert run_command(*learn)[0] == 0
     assert "<h1>" in (here / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_saved_page_replaces_a_page_and_no_other_file(told, here):
+def test_a_saved_page_replaces_only_a_page(run_command, here):
     (here / "page.html").write_text("a text of mine")
-    code, _, err = told("watch", "--no-browser", "--save", "page.html")
+    code, _, err = run_command("watch", "--no-browser", "--save", "page.html")
     assert (code, "page.html" in err, "another name" in err) == (64, True, True)
     assert (here / "page.html").read_text() == "a text of mine"
-    assert told("watch", "--no-browser", "--save", "new.html")[0] == 0
-    assert told("watch", "--no-browser", "--save", "new.html")[0] == 0
+    assert run_command("watch", "--no-browser", "--save", "new.html")[0] == 0
+    assert run_command("watch", "--no-browser", "--save", "new.html")[0] == 0
 
 
-def test_outputs_that_are_links_lead_where_they_led(told, here):
+def test_links_as_outputs_are_followed_and_kept(run_command, here):
     (here / "store").mkdir()
     for link, target in [("model.json", "store/m"), ("out.csv", "store/o"), ("p.json", "store/p")]:
         (here / link).symlink_to(target)
-    assert told("learn", "data.csv", "--target", "y", "--test-size", 0)[0] == 0
-    assert told("predict", "model.json", "data.csv", "-o", "out.csv")[0] == 0
-    assert told("separable", "data.csv", "--target", "y", "--proof", "p.json")[0] == 0
+    assert run_command("learn", "data.csv", "--target", "y", "--test-size", 0)[0] == 0
+    assert run_command("predict", "model.json", "data.csv", "-o", "out.csv")[0] == 0
+    assert run_command("separable", "data.csv", "--target", "y", "--proof", "p.json")[0] == 0
     for link, target in [("model.json", "m"), ("out.csv", "o"), ("p.json", "p")]:
         assert Path(link).is_symlink()
         assert (here / "store" / target).stat().st_size > 0

@@ -42,7 +42,7 @@ def same(s, t):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_frame_and_a_file_are_the_arrays_in_them(place, tmp_path):
+def test_frames_and_files_give_the_result_of_their_arrays(place, tmp_path):
     frame = panel()[["x", "f", "y"]]
     expected = rb.separation(frame[["x", "f"]].to_numpy(), frame.y, family="poisson")
     given = tmp_path / "panel.csv" if place == "file" else place(frame)
@@ -61,7 +61,7 @@ def test_a_frame_and_a_file_are_the_arrays_in_them(place, tmp_path):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_fixed_effects_are_dummies_written_out_by_hand(place, tmp_path):
+def test_fixed_effects_match_dummies_written_by_hand(place, tmp_path):
     frame = panel()
     by_hand = pd.concat(
         [
@@ -85,7 +85,7 @@ def test_fixed_effects_are_dummies_written_out_by_hand(place, tmp_path):
     assert s.proof.check("y ~ x + C(g) | f + h", given)
 
 
-def test_crossed_effects_and_interactions():
+def test_crossed_effects_and_interactions_are_supported():
     frame = panel()
     cells = frame.f.astype(str) + "," + frame.h
     s = rb.separation("y ~ x | f^h", frame, family="poisson")
@@ -111,7 +111,7 @@ def test_many_levels_stay_sparse():
     assert s.rows.tolist() == np.flatnonzero(silent).tolist()
 
 
-def test_successes_and_failures():
+def test_successes_and_failures_are_two_targets():
     frame = panel()
     counts = frame[["yes", "no"]].to_numpy()
     some = counts.sum(axis=1) > 0
@@ -127,7 +127,7 @@ def test_successes_and_failures():
         assert s.n_rows == some.sum()
 
 
-def test_groups_and_weights_are_columns_by_name():
+def test_groups_and_weights_are_given_by_column_name():
     frame = panel().drop(columns=["g", "h", "yes", "no", "label"])
     frame["y"] = (frame.y > 0).astype(int)
     frame["w"] = np.arange(len(frame)) % 3
@@ -185,7 +185,7 @@ def test_a_target_may_be_computed():
     assert same(rb.separation("I(y > 0) ~ x", frame), rb.separation("label ~ x", frame))
 
 
-def test_columns_with_other_names_stand_in_backticks():
+def test_columns_with_unusual_names_are_quoted_in_backticks():
     frame = panel().rename(columns={"x": "the | x", "f": "a b"})
     s = rb.separation("y ~ `the | x` + Q('the | x') | `a b`", frame, family="poisson")
     assert s.names[0] == "the | x"
@@ -216,7 +216,7 @@ def test_columns_with_other_names_stand_in_backticks():
         "y ~ {lambda: x}",
     ],
 )
-def test_a_formula_that_cannot_be_used_is_one_sentence(formula):
+def test_an_invalid_formula_gets_one_sentence(formula):
     with pytest.raises(UserError) as refused:
         rb.separation(formula, panel(), family="poisson")
     assert "formula" in refused.value.message.parameters
@@ -249,7 +249,7 @@ def test_an_error_about_an_unknown_column_lists_the_columns():
         (([[1.0], [2.0]], [[-1.0, 1], [2, 0]]), {"family": "cox"}),
     ],
 )
-def test_what_does_not_fit_together_is_refused(arguments, how):
+def test_incompatible_arguments_are_refused(arguments, how):
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
         rb.separation(*arguments, **how)
 
@@ -264,7 +264,7 @@ def test_what_does_not_fit_together_is_refused(arguments, how):
         ("i(t, ref='b') + i(g)", "C(t, contr.treatment(base='b')) + C(g)", ["t::a", "t::c"]),
     ],
 )
-def test_levels_as_fixest_writes_them(fixest, terms, names):
+def test_the_level_syntax_of_fixest_is_supported(fixest, terms, names):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"g": rng.integers(0, 3, 60), "x": rng.normal(size=60).round(2)})
     frame["t"] = rng.choice(["a", "b", "c"], 60)
@@ -277,14 +277,14 @@ def test_levels_as_fixest_writes_them(fixest, terms, names):
 
 
 @pytest.mark.parametrize("term", ["i(g, ref=7)", "i(g, t)", "i(lost)"])
-def test_a_mistake_in_such_a_term_is_one_sentence(term):
+def test_a_mistake_in_a_level_term_gets_one_sentence(term):
     frame = pd.DataFrame({"g": [0, 1, 2, 0], "t": list("abca"), "y": [0, 1, 0, 1]})
     with pytest.raises(rb.errors.UserError) as caught:
         rb.separation(f"y ~ {term}", frame)
     assert "does not take" not in str(caught.value)
 
 
-def test_a_level_with_one_row_is_separated_by_itself():
+def test_a_level_with_one_row_is_separated():
     frame = pd.DataFrame({"g": ["a", "a", "b", "b", "c"], "y": [0, 1, 0, 1, 1]})
     s = rb.separation("y ~ g", frame)
     assert s.rows.tolist() == [4]
@@ -304,7 +304,7 @@ def test_a_constant_column_gets_a_hint():
     assert rb.separation(scipy.sparse.csr_array(X), y).notes
 
 
-def test_without_the_extra_its_name_is_said():
+def test_without_formulaic_the_extra_is_named():
     code = (
         "import sys; sys.modules['formulaic'] = None\n"
         "import pyarrow, rosenblatt as rb\n"
@@ -314,7 +314,7 @@ def test_without_the_extra_its_name_is_said():
     assert done.stderr.strip().splitlines()[-1].endswith("pip install 'rosenblatt[formula]'.")
 
 
-def test_models_of_statsmodels_are_their_formulas():
+def test_models_of_statsmodels_match_their_formulas():
     import statsmodels.api as sm
     import statsmodels.formula.api as smf
     from statsmodels.discrete.conditional_models import ConditionalLogit
@@ -349,7 +349,7 @@ def test_models_of_statsmodels_are_their_formulas():
         rb.separation(late)
 
 
-def test_fits_of_pyfixest_are_their_formulas():
+def test_fits_of_pyfixest_match_their_formulas():
     pyfixest = pytest.importorskip("pyfixest", reason="pyfixest is not installed")
     frame = panel()
     frame["b"] = (frame.y > 0).astype(int)
@@ -375,7 +375,7 @@ def test_fits_of_pyfixest_are_their_formulas():
             rb.separation(fit)
 
 
-def test_endometrial_by_formula(data):
+def test_endometrial_data_are_decided_by_formula(data):
     path = data / "separation" / "endometrial.csv"
     for s in (
         rb.separation("HG ~ NV + PI + EH", path),
@@ -392,7 +392,7 @@ def test_lizards_have_finite_main_effects(data):
 
 
 @pytest.mark.parametrize("number", ["01", "03", "07", "13"])
-def test_fixed_effects_of_ppmlhdfe(data, number):
+def test_fixed_effects_match_ppmlhdfe(data, number):
     frame = pd.read_csv(data / "separation" / f"ppml-{number}.csv")
     regressors = [name for name in frame if name.startswith("x")] or ["1"]
     effects = [name for name in frame if name.startswith("id")]
