@@ -47,15 +47,16 @@ from rosenblatt.text import describe_lower_bound, is_close, plural, render_card
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-DISJOINT_SHARE = 0.3  # of the time left after the sprint, for disjoint conflicts
-CELLS_SHARE = 0.5  # of it, for the enumeration of all cells where that may end in time
-HITTING_SHARE = 0.3  # of it, for hitting sets at first, where other engines wait for them
-TINY, FREE_NODES = 2**9, 2**6  # this few numbers: this many nodes whatever the time limit
-FREE_ENTRIES = 2**13  # numbers that conflicts are sought among whatever the time limit
-LONG_ENUMERATION = 4  # features from which on bounds are sought before the enumeration
-SHORT_ENUMERATION = 500  # rows of fewer features: enumerated before any search
-FEW_POINTS = 200  # in the plane, whose optimum is found whatever the time limit
-NEAREST = 4096  # correctly classified rows to choose conflicts from; more would take longer
+# Shares of the time that is left when an engine begins.
+DISJOINT_SHARE = 0.3  # for disjoint conflicts
+CELLS_SHARE = 0.5  # for the enumeration of all cells, and for descent beside hitting sets
+HITTING_SHARE = 0.3  # for a first search by hitting sets, if other engines have to wait
+TINY, FREE_NODES = 2**9, 2**6  # data of few numbers: so many nodes whatever the time limit
+FREE_ENTRIES = 2**13  # numbers that are searched for conflicts whatever the time limit
+LONG_ENUMERATION = 4  # with so many features, lower bounds are proved before the enumeration
+SHORT_ENUMERATION = 500  # at most so many rows of fewer features are enumerated at once
+FEW_POINTS = 200  # for so few points in the plane the time limit does not count
+NEAREST = 4096  # correctly classified rows that are searched for conflicts with a mistake
 NOW = Deadline(-math.inf)
 
 
@@ -139,7 +140,7 @@ class FewestMistakesResult:
 def fewest_of(
     examples: Examples, search: Search, engines: Sequence[Engine] | None = None
 ) -> FewestMistakesResult:
-    """Search for weights with few mistakes, and bound the mistakes of any weights, by all engines.
+    """Run all engines: search for weights with few mistakes, and bound the mistakes of any weights.
 
     Some small jobs ignore the time limit: few points in the plane, few rows with few nodes, and
     equal rows with different labels.
@@ -159,7 +160,7 @@ def fewest_of(
 
 
 def decide_few_rows(gap: Gap) -> None:
-    """Decide whether a line classifies all rows correctly, where they are few."""
+    """Decide whether a line classifies all rows correctly, if there are few rows."""
     examples = gap.examples
     if not is_quick(examples, FEW_NUMBERS):
         return
@@ -172,7 +173,7 @@ def decide_few_rows(gap: Gap) -> None:
 
 
 def enumerate_few_points(gap: Gap) -> None:
-    """Enumerate all lines in the plane, where the points are few."""
+    """Find the optimum by enumerating all lines, if the data are few points in the plane."""
     examples = gap.examples
     in_plane = dimension_of(examples) <= 3 and len(examples.kept) <= FEW_POINTS
     if in_plane and is_quick(examples, FEW_NUMBERS):
@@ -180,18 +181,18 @@ def enumerate_few_points(gap: Gap) -> None:
 
 
 def hit_few_conflicts(gap: Gap) -> None:
-    """Search for hitting sets of very few rows, whatever the time limit."""
+    """Search by hitting sets if there are very few rows, whatever the time limit."""
     if is_quick(gap.examples, TINY):
         narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 
 
 def bound_quickly(gap: Gap) -> None:
-    """Bound by the disjoint conflicts that take no time, such as contradicting rows."""
+    """Raise the bound by disjoint conflicts that take no time to find, such as contradictions."""
     bound_by_disjoint(gap, NOW)
 
 
 def enumerate_cells(gap: Gap) -> None:
-    """Enumerate all cells, where w has few dimensions."""
+    """Find the optimum by enumerating all cells, if w has few dimensions."""
     if not (few_cells(gap.examples) and gap.goes_on):
         return
     long = gap.examples.d >= LONG_ENUMERATION
@@ -204,7 +205,7 @@ def enumerate_cells(gap: Gap) -> None:
 
 
 def hit_conflicts(gap: Gap) -> None:
-    """Search for hitting sets of conflicts, where rows are few enough, beside a descent."""
+    """Search by hitting sets and by descent at the same time, if there are few enough rows."""
     if not suits_hitting_sets(gap.examples) or not gap.goes_on:
         return
     others = gap.search.threads - 1
@@ -230,7 +231,7 @@ def hit_conflicts(gap: Gap) -> None:
 
 
 def bound_many_rows(gap: Gap) -> None:
-    """Bound by disjoint conflicts, where rows are too many for hitting sets."""
+    """Raise the bound by disjoint conflicts, if there are too many rows for hitting sets."""
     if not suits_hitting_sets(gap.examples) and gap.goes_on:
         bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
@@ -250,7 +251,7 @@ ENGINES: tuple[Engine, ...] = (
 
 
 def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> None:
-    """Find the optimum by enumerating all cells, then conflicts that prove it.
+    """Find the optimum by enumerating all cells, then search for conflicts that prove it.
 
     With `bounds_first`, the cells of low cost are enumerated before: all of them may take too
     long. Conflicts are sought for as long as the enumeration took, or until the deadline.
@@ -269,7 +270,7 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
                 )
         watch = Stopwatch()
     try:
-        # Which of several best lines threads find first is chance: without a deadline, one runs.
+        # Threads may find any of several best lines first. One thread makes the result repeatable.
         threads = 1 if deadline is NEVER else threads
         optimum = cells_optimum(examples, gap.w, over, threads, gap.offer)
     except KeyboardInterrupt:
@@ -279,7 +280,7 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
         return
     gap.done = True
     gap.offer(optimum.w)
-    if optimum.cost < gap.cost:  # rounded, the best line costs more: look for another multiple
+    if optimum.cost < gap.cost:  # rounding made the best line cost more: try other multiples
         common = math.lcm(*(v.denominator for v in optimum.exact))
         exact = optimum.exact if examples.x0 else optimum.exact[1:]
         rows = examples.kept.astype(np.intp)
@@ -295,11 +296,11 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
         narrow_by_hitting_sets(gap, as_long, FREE_NODES)
 
 
-DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # its cost, its duplicates
+DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # cost and duplicates
 
 
 def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
-    """Bound by conflicts that share no row: every line makes a mistake in each.
+    """Raise the bound by conflicts that share no row: every line makes a mistake in each.
 
     Equal rows with different labels are counted whatever the deadline, and few rows are searched
     for some conflicts.
@@ -307,7 +308,7 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
     examples, found = gap.examples, list[DisjointConflict]()
     try:
         for one in _find_disjoint(merge_duplicates(examples), gap.w, deadline):
-            found.append(one)  # all of it at once: Ctrl-C may come between any two lines
+            found.append(one)  # one step, because Ctrl-C may come between any two lines
     except OutOfTimeError:
         pass
     finally:
@@ -320,13 +321,13 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
 
 
 def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
-    """Find conflicts that share no row, each with one mistake of w where possible."""
+    """Yield conflicts that share no row, each with one mistake of w if possible."""
     costs = Costs.of(examples)
     each, total = costs.each, 0
-    free = each > 0  # rows that no conflict has yet
+    free = each > 0  # rows that are in no conflict yet
     for sides in contradictions(examples, np.flatnonzero(free)):
-        # Equal rows: every line gets all rows of one label wrong. The cheaper label's cost is
-        # certain, and uses as many of the dearest rows of either label as it needs.
+        # Every line misclassifies all equal rows of one label. The cost of the cheaper label is
+        # certain. It uses as few rows of either label as it needs, the dearest first.
         cost, groups = min(costs.total(side) for side in sides), []
         total += cost
         for side in sides:
@@ -339,7 +340,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
     wrong = Hypothesis(w, examples.x0).mistakes(examples)
     if examples.d > MOST_FEATURES or total >= costs.total(wrong):
         return
-    untimed = 0  # searches that ignore the deadline
+    untimed = 0  # number of searches that ignore the deadline
     if is_quick(examples, FREE_ENTRIES):
         untimed = FREE_ENTRIES // (examples.n * dimension_of(examples))
 
@@ -358,7 +359,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
     s = examples.signed_scores(examples.to_augmented(w))
     worst = wrong[np.argsort(s[wrong])]
     s = np.abs(s)
-    s[wrong] = s[each == 0] = np.inf  # of the other rows, those nearest to the line
+    s[wrong] = s[each == 0] = np.inf  # leaves correct rows, of which the nearest are taken
     count = min(NEAREST, int(np.isfinite(s).sum()))
     near = np.sort(np.argpartition(s, max(count - 1, 0))[:count])
     for m in worst[free[worst]].tolist():
@@ -372,7 +373,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
 
 
 def _widen_margin(gap: Gap) -> None:
-    """Among lines that classify the same rows correctly, choose the one with the widest margin.
+    """Replace the best weights by those of widest margin that classify the same rows correctly.
 
     The margin of a row is in proportion to its sample weight.
     """

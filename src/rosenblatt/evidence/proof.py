@@ -1,4 +1,4 @@
-"""A proof: a claim about a data set, and the integers by which `checker.py` checks it."""
+"""Proofs: a claim about a data set, and integers by which `checker.py` checks the claim."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Proof(SavedProof):
 
     @property
     def how(self) -> str:
-        """The Python expression that checks it."""
+        """The Python expression that checks the proof."""
         given = "X, y, sample_weight" if self.sample_weight_digest else "X, y"
         return f"proof.check({given}{', again=True' if self.enumeration else ''})"
 
@@ -175,7 +175,7 @@ class Proof(SavedProof):
         return Examples.from_arrays(X, y, x0=self.x0, one_class=True)
 
     def _check_labels(self, examples: Blocks) -> bool:
-        """Check a proof about more than two labels.
+        """Check a proof about more than two labels, on the rows of Kesler's construction.
 
         An example can be in several conflicts, against different competing classes, so the number
         of conflicts is no number of mistakes.
@@ -229,7 +229,7 @@ class Proof(SavedProof):
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> Proof:
-        """Return the proof in JSON without its checksum."""
+        """Create a proof from the dict that `_to_dict` returns."""
         proof = cls(
             str(content["claim"]),
             str(content["data"]),
@@ -247,7 +247,7 @@ class Proof(SavedProof):
 
     @property
     def rows(self) -> Vector:
-        """The rows of the data that have multipliers, counted from 0, each once."""
+        """The rows of the data that are in conflicts, counted from 0, each once."""
         others = self.labels - 1 if self.labels else 1
         return tuple(sorted({n // others for one in self.conflicts for n in one.rows}))
 

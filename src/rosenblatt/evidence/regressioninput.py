@@ -1,4 +1,4 @@
-"""Read a regression, in whichever form it is given, and sign its rows.
+"""Reading a regression in any of its forms, and creating its signed rows.
 
 A regression may be given as X and y, as a frame or a file and the names of columns, as a formula
 and its data, or as a model of another package.
@@ -51,7 +51,7 @@ def question(
     groups: Any = None,
     target: Target = None,
 ) -> Question:
-    """Read a regression in any of its forms and sign its rows.
+    """Read a regression in any of its forms, and create its signed rows.
 
     The forms are X and y, a frame or a file and the column of its target, a formula and its data,
     and a model.
@@ -106,7 +106,7 @@ def question(
 
 
 def _add_likelihood(regression: Question, model: Model, weights: Any, offset: Any) -> Question:
-    """Add the offset of a model and its treatment of ties to the data of the likelihood."""
+    """Add a model's offset, link and treatment of ties to the data of the likelihood."""
     assert regression.data is not None
     if offset is not None and weights is not None:
         offset = offset[row_weights(weights, len(offset)) > 0]
@@ -116,7 +116,7 @@ def _add_likelihood(regression: Question, model: Model, weights: Any, offset: An
 
 
 class Given(NamedTuple):
-    """Table and target of a regression, or a formula and its data."""
+    """What the user has given: a table and a target, or a formula and its data."""
 
     X: Any
     y: Any
@@ -128,7 +128,7 @@ class Given(NamedTuple):
 
 
 def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> Given:
-    """Find the target, the weights and the groups among the columns of a frame or a file."""
+    """Find the columns of target, weights and groups in a frame or a file, and read them."""
     from rosenblatt.read.columns import to_arrow
     from rosenblatt.read.formula import Formula
     from rosenblatt.read.plan import ColumnOptions, find_column
@@ -188,7 +188,7 @@ def _select_rows(values: Any, rows: Ints) -> Any:
 
 
 def _note_constant_columns(design: Design) -> list[Message]:
-    """Return a note on columns that are constant, as an intercept is."""
+    """Return a note on constant columns besides the intercept, or an empty list."""
     X, n = design.X[:, 1:], design.X.shape[0]
     if isinstance(X, np.ndarray):
         constant = np.flatnonzero((X[:1] == X).all(axis=0) & (X[0] != 0))
@@ -232,7 +232,7 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
 
 
 def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
-    """Yield each column of a frame as numbers, with the names of the resulting columns."""
+    """Yield a table of numbers for each column of a frame, with the names of its columns."""
     import pyarrow as pa
 
     from rosenblatt.read.columns import to_arrow
@@ -257,7 +257,7 @@ def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
 
 
 def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the level of each cell, and the levels: as declared, or sorted."""
+    """Return the index of each cell's level, and the levels, sorted unless declared."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The decision whether rows are separable, wherever they are, with the widest margin and a proof.
+"""Separability of rows in memory or elsewhere, with the widest margin and a proof.
 
 A working set of rows is decided in memory, exactly. A pass over all rows then looks for rows on
 which the decision fails; they join the working set, until there are none. Where all rows are in
@@ -69,13 +69,13 @@ from rosenblatt.read.inputs import explain_parameters, read_examples
 from rosenblatt.scaling import Scaling
 from rosenblatt.text import plural
 
-FEW_NUMBERS = 2**13  # this few are decided whatever the time limit
-PATIENCE = 16  # passes in a row without progress, before rounding is to blame
-FIRST_EPOCHS = 8  # of PLA, then twice as many each time
-LESS = 0.9  # times the updates per epoch before: PLA is given up unless it makes fewer
+FEW_NUMBERS = 2**13  # data with at most so many numbers are decided whatever the time limit
+PATIENCE = 16  # consecutive passes without progress, after which rounding must be the cause
+FIRST_EPOCHS = 8  # epochs of PLA at first, then twice as many each time
+LESS = 0.9  # PLA is given up unless updates per epoch fall to this share of those before
 MOST_EPOCHS = 1000
-MOST_WORKING = 4096  # rows of a working set, or more where there are many features
-SAMPLE = 64  # rows of a block to begin with
+MOST_WORKING = 4096  # rows of a working set, or more if there are many features
+SAMPLE = 64  # rows of each block in the first working set
 MOST_NEAR = 256  # rows on the margin that a block reports
 MOST_OFF = 64  # rows outside a span that a block reports
 
@@ -143,7 +143,7 @@ def separability(
 def _decide_multiclass(
     blocks: Blocks, widest: bool, deadline: Deadline, known: Vector
 ) -> Separability:
-    """Decide about more than two labels, by the rows of Kesler's construction.
+    """Decide whether more than two labels are separable, by the rows of Kesler's construction.
 
     There is nothing to decide if PLA soon halts, or if separating weights are known. Otherwise the
     weights of the first label are fixed at 0, so that no direction is left on which all rows are
@@ -169,7 +169,7 @@ def _decide_multiclass(
 
 
 def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) -> Separability:
-    """Express a result about Kesler's rows by examples and labels."""
+    """Convert a result about the rows of Kesler's construction to examples and labels."""
     first, listed = blocks.first(), (m for one in found.conflicts for m in one.rows)
     known, radius = rows.name_pairs([*found.support.tolist(), *listed]), found.radius
     weights, proof = found.weights, found.proof
@@ -197,7 +197,7 @@ def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) ->
 
 
 def try_pla(examples: Examples, deadline: Deadline) -> tuple[Vector, int]:
-    """Run PLA on scaled columns for as long as its updates get fewer.
+    """Run PLA on scaled columns for as long as it makes fewer updates per epoch.
 
     Returns integer weights of all labels, empty unless PLA halts, and the number of epochs. Where
     nothing separates, PLA soon makes as many updates as before. Sample weights are ignored, so
@@ -234,7 +234,7 @@ def separability_of(
     deadline: Deadline = NEVER,
     known: Hypothesis | None = None,
 ) -> Separability:
-    """Decide about blocks of rows, in memory or elsewhere, ignoring sample weights.
+    """Decide whether blocks of rows are separable, wherever they are, ignoring sample weights.
 
     The verdict is the same wherever the rows are. Where they are not in memory, the support and
     the conflicts may be incomplete. The deadline is ignored in the first block and where rows are
@@ -248,7 +248,7 @@ def separability_of(
 def _decide_two(
     blocks: Blocks, widest: bool, deadline: Deadline, known: Vector = ()
 ) -> Separability:
-    """Decide about rows of two labels; augmented weights that separate may be known."""
+    """Decide whether rows of two labels are separable, from known weights if there are any."""
     with SolverProgress() as progress:
         search = _Search(blocks, widest, progress, known)
         try:
@@ -269,9 +269,9 @@ def _decide_two(
 
 
 def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separability | None:
-    """Find pairs of equal rows with different labels in one pass; None if there are none.
+    """Return a result from pairs of equal rows with different labels, or None without any.
 
-    Small data are left to `separability_of`, which finds out more.
+    One pass finds the pairs. Small data are left to `separability_of`, which finds out more.
     """
     examples = merge_duplicates(examples)
     if examples.n * dimension_of(examples) <= FEW_NUMBERS:
@@ -290,22 +290,22 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
 
 class _Search(Blocks):
-    """The working set, what is known of all rows, and their blocks, read until the deadline."""
+    """A decision in progress: the working set, facts about all rows, and their blocks."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
     ) -> None:
-        self.whole = blocks.in_memory  # all rows are in the working set
+        self.whole = blocks.in_memory  # whether all rows are in the working set
         self.blocks = blocks if blocks.loaded is None else merge_duplicates(blocks.loaded)
         self.widest, self.progress, self.known = widest, progress, known
         self.deadline = NEVER
         self.look = DataSummary(0.0, np.empty(0), False)
         self.passes = self.waits = 0
-        self.nearest = math.inf  # the least upper bound on margins so far
+        self.nearest = math.inf  # the lowest upper bound on margins so far
         self.conflicts: tuple[Conflict, ...] = ()
 
     def begin(self, deadline: Deadline) -> None:
-        """Make the first pass: labels, largest entries, and a sample of rows."""
+        """Collect labels, largest entries and a sample of rows in a first pass."""
         if self.whole:
             self.passes = 2  # X was checked for NaN and infinity before
             block = self.blocks.first()
@@ -330,7 +330,7 @@ class _Search(Blocks):
             columns = np.max([look.columns for look in looks], axis=0)
             self.look = DataSummary(max(look.radius for look in looks), columns, looks[0].x0)
         self.dimension = len(self.look.columns)
-        # A power of two that no row is longer than: scores in it neither overflow nor vanish.
+        # A power of two that no row is longer than: in this unit, no score overflows or vanishes.
         radius = min(self.look.radius, sys.float_info.max)
         self.unit = math.ldexp(1.0, max(-1000, min(math.frexp(radius)[1], 1023)))
         self.deadline = deadline
@@ -338,24 +338,26 @@ class _Search(Blocks):
             self.deadline = self._working_deadline()
 
     def _working_deadline(self) -> Deadline:
-        """Return the deadline for deciding about the working set: none where it is small."""
+        """Return the deadline for deciding about the working set, none if the set is small."""
         rows = replace(self.working.examples, weights=None)
         return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return sum(labels.n for labels in self.labels)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Make one pass; with blocks elsewhere, raise OutOfTimeError at the deadline."""
+        """Do work on each block in one pass; raise OutOfTimeError at the deadline.
+
+        The deadline is ignored for rows in memory.
+        """
         for result in self.blocks.each(work):
             if not self.whole:
                 self.deadline.check()
             yield result
 
     def step(self) -> Separability | None:
-        """Decide about the working set; None if rows joined it on which the decision fails."""
+        """Decide about the working set; return None if rows that contradict this join the set."""
         rows = self.working.examples
         look = self.look if self.whole else summarize(rows)
         deadline = self._working_deadline()
@@ -380,7 +382,10 @@ class _Search(Blocks):
         self.progress.tell(point, self.passes)
 
     def undecided(self, reason: str, point: Point | None) -> Separability:
-        """Return what is known without a proof: a bound for some rows holds for all."""
+        """Return an undecided result with the float solver's bounds on the margin.
+
+        An upper bound on the margin of some rows is one for all rows.
+        """
         result = Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
         if point is None or not point.plain:
             return result
@@ -390,13 +395,13 @@ class _Search(Blocks):
         return replace(result, upper=upper) if math.isfinite(upper) else result
 
     def out_of_time(self) -> Separability:
-        """Return the conflicts found so far, or undecided if there are none."""
+        """Return a result from the conflicts so far, or an undecided one if there are none."""
         if not self.conflicts:
             return self.undecided(TIME_OVER, self.progress.point)
         return replace(self.not_separable(self.conflicts), reason=TIME_OVER)
 
     def not_separable(self, conflicts: tuple[Conflict, ...]) -> Separability:
-        """Return that every w makes a mistake in each of some disjoint conflicts."""
+        """Return the result "not separable", which disjoint conflicts show."""
         claim = claim_mistakes(len(conflicts))
         proof = self._prove(claim, conflicts)[0] if self.whole else None
         return Separability(
@@ -404,18 +409,18 @@ class _Search(Blocks):
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
-        """Extend the decision about the working set to all rows; None if rows joined it."""
+        """Extend a decision about the working set to all rows, or None if rows join the set."""
         if decision.measured is not None:
             return self._extend_separator(decision, decision.measured)
         if not decision.weights:
             return self._extend_span(decision)
-        # No row of the working set is on the wrong side: are others?
+        # No row of the working set is on the wrong side: check the other rows.
         sifted = self._find_lowest(decision.weights)
         low = sifted.low.some(sifted.scores < -rounding_bound(self.dimension))
         return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
-        """Check whether a line separates all rows as widely as the working set."""
+        """Return the decision if its line separates all rows as widely as the working set."""
         sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
@@ -429,7 +434,7 @@ class _Search(Blocks):
             rows = self.working.joined([sifted.near])
             margin, on = measure_block(decision.weights, len(rows.numbers), rows.examples, 0)
             support = rows.numbers[on.numbers]
-        else:  # rounding hides which rows are nearest
+        else:  # rounding errors hide which rows are nearest
             self.passes += 1
             measure_all = functools.partial(measure_block, decision.weights, MOST_NEAR)
             parts = list(self.each(measure_all))
@@ -443,7 +448,7 @@ class _Search(Blocks):
         return replace(decision, measured=replace(found, margin=margin, support=support))
 
     def _extend_span(self, decision: Decision) -> Decision | None:
-        """Check whether all rows are in the span of a conflict; the others get multiplier 1."""
+        """Return the decision if its conflict spans all rows; rows not listed get multiplier 1."""
         part, rows = decision.conflict, self.working.examples
         assert part is not None
         if part.rest or rank_at_least(integer_rows(rows, part.rows)) < self.dimension:
@@ -467,7 +472,7 @@ class _Search(Blocks):
         return replace(decision, conflict=part)
 
     def _make_result(self, decision: Decision) -> Separability | None:
-        """Return the result with its proof; None if a row on which it fails joined."""
+        """Return the result with its proof, or None if a row that contradicts it joined the set."""
         found, weights = decision.measured, decision.weights
         evidence = () if decision.conflict is None else (self._renumber(decision.conflict),)
         floats = None if found is None else found.floats
@@ -502,9 +507,9 @@ class _Search(Blocks):
         weights: Vector = (),
         floats: Floats | None = None,
     ) -> tuple[Proof | None, float]:
-        """Make and check a proof about all rows; also return R of scaled rows if separable.
+        """Create and check a proof about all rows; if separable, also return R of scaled rows.
 
-        None if a row on which it fails joined the working set.
+        The proof is None if it fails on a row, which then joins the working set.
         """
         proof = Proof(claim, "", self.labels[0].x0, weights, conflicts)
         separable = claim == "separable"
@@ -525,7 +530,7 @@ class _Search(Blocks):
         return replace(proof, data=evidence.data), radius
 
     def _renumber(self, conflict: Conflict) -> Conflict:
-        """Number the rows of a conflict in the working set as all rows are numbered."""
+        """Convert row numbers of a conflict from the working set to all rows."""
         return replace(conflict, rows=tuple(self.working.numbers[list(conflict.rows)].tolist()))
 
     def _find_lowest(self, weights: Vector) -> Sifted:
@@ -533,7 +538,7 @@ class _Search(Blocks):
         return self._sift(functools.partial(find_lowest, to_unit_length(weights), self.unit, share))
 
     def _sift(self, work: Work[Sifted]) -> Sifted:
-        """Join what all blocks find."""
+        """Run a search on all blocks, and combine the rows that it finds."""
         self.passes += 1
         parts = list(self.each(work))
         least = min(part.least for part in parts)
@@ -546,9 +551,9 @@ class _Search(Blocks):
         )
 
     def _join(self, rows: Picked, keep: Any = ()) -> bool:
-        """Add rows to the working set; return False if all are there already.
+        """Add rows to the working set; return False if it has all of them already.
 
-        Where they are too many, every other old row leaves, except for those to keep.
+        If the set becomes too large, every other old row leaves, except for those to keep.
         """
         new = rows.some(~np.isin(rows.numbers, self.working.numbers))
         if len(new.numbers) == 0:
@@ -569,7 +574,7 @@ def _thin(samples: Sequence[Picked]) -> Picked:
 
 
 def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
-    """Draw a random integer direction that is orthogonal to some rows."""
+    """Draw a random integer vector that is orthogonal to some rows."""
     table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
     chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
     return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())
@@ -579,7 +584,7 @@ def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
 
 
 def summarize_block(block: Examples, first: int) -> DataSummary:
-    """Summarize a block."""
+    """Return a summary of the rows of a block."""
     return summarize(merge_duplicates(block))
 
 
@@ -591,28 +596,28 @@ def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels
 
 
 def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
-    """Sum the rows of a block that are not listed."""
+    """Sum the rows z_n of a block that are not listed."""
     here = listed[(listed >= first) & (listed < first + block.n)]
     return sum_of_rows(merge_duplicates(block), without=here - first)
 
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """Rows found in one pass."""
+    """Rows that one pass over a block or over all blocks has found."""
 
     low: Picked  # rows that may join the working set
-    scores: Floats  # of these rows
-    near: Picked  # rows on the margin, or nearly
+    scores: Floats  # scores of these rows
+    near: Picked  # rows on the margin or nearly so
     least: float  # the least score of all rows
 
 
 def rounding_bound(dimension: int) -> float:
-    """Return the rounding error bound of a score, for rows and weights of length up to 1."""
+    """Bound the rounding error of a score, for rows and weights of length up to 1."""
     return 4 * (dimension + 3) * 2.0**-53 + 2.0**-900
 
 
 def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
-    """Find a share of the rows of a block with low w·z / unit, and those next to the least."""
+    """Find rows of a block with low scores w·z / unit, and those nearest to the lowest score."""
     block = merge_duplicates(block)
     s = block.signed_scores(w / unit)
     low = find_lowest_by_part(s, max(1, math.ceil(share * block.n)))
@@ -623,14 +628,14 @@ def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: in
 
 
 def measure_block(weights: Vector, most: int, block: Examples, first: int) -> tuple[float, Picked]:
-    """Compute the exact margin of weights on a block; also return some rows on it."""
+    """Compute the exact margin of weights on a block; also return rows on this margin."""
     block = merge_duplicates(block)
     found = measure(SignedRows(block, Scale.plain(summarize(block))), weights, None)
     return found.margin, block.pick(found.support[:most], first)
 
 
 def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
-    """Find a few rows of a block with w·z ≠ 0: outside the span that w is orthogonal to.
+    """Find a few rows of a block with w·z ≠ 0, outside the span that w is orthogonal to.
 
     Products are exact only where floats find no such row.
     """

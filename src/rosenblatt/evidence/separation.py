@@ -1,4 +1,4 @@
-"""Separation: find and prove which estimates of a regression are infinite, and why."""
+"""Separation: which estimates of a regression are infinite and why, with a proof."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from rosenblatt.read.inputs import Target, explain_parameters
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import join_words, plural, render_card, sanitize
 
-SHOWN = 60  # coefficients in a table; those that are not finite come first if there are more
+SHOWN = 60  # most coefficients in a table; if there are more, infinite ones come first
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +286,7 @@ def separation(
 
 
 def separation_of(regression: Question, watch: Watch) -> Separation:
-    """Decide and prove which signed rows of a regression are separated."""
+    """Decide which signed rows of a regression are separated, with a proof and the reasons."""
     examples = regression.constraints.examples
     wide = len(regression.names) >= WIDE and (examples.is_sparse or mostly_zeros(examples.X))
     quick = partition_sparse(regression.constraints, watch) if wide else None
@@ -315,7 +315,7 @@ def separation_of(regression: Question, watch: Watch) -> Separation:
                 spanning = spanning_rows(constraints, separated, watch.deadline)
                 found = replace(found, spanning=spanning)
             blamed = blame(regression, found, watch)
-    except (KeyboardInterrupt, OutOfTimeError) as end:  # the rows are known, and proved
+    except (KeyboardInterrupt, OutOfTimeError) as end:  # the separated rows are known and proved
         blamed = Blame((UNDECIDED,) * len(regression.names), reason=f"{explain_end(end)} {BEFORE}")
     reasons = dict(zip(regression.names, blamed.why, strict=True))
     limit = (
@@ -370,7 +370,7 @@ def _undecided(regression: Question, reason: str, direction: Vector = ()) -> Sep
 
 
 def _to_array(direction: Vector) -> NDArray[Any]:
-    """Return integers as floats if that is exact for all of them, else as objects."""
+    """Convert integers to an array of floats if all are exact, else of Python integers."""
     if all(abs(v) < EXACT for v in direction):
         return np.array(direction, dtype=np.float64)
     return np.array(direction, dtype=object)
@@ -382,7 +382,7 @@ def spelled(name: Name) -> str:
 
 
 def summary(s: Separation) -> str:
-    """Return the result as one line of text."""
+    """Return a summary of the result in one line."""
     if s.kind == "undecided":
         known = plural(len(s.rows), "row is separated", "rows are separated")
         return f"undecided: {s.reason}" + (f"; at least {known}" if s else "")
@@ -401,7 +401,7 @@ def summary(s: Separation) -> str:
 
 
 def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
-    """Return sentences on the basis of the finite estimates and on columns to drop.
+    """Return sentences on the finite estimates, on columns to drop, and on the data.
 
     `spell` renders the names of parameters: as keywords, or as options of the command line.
     """
@@ -517,7 +517,7 @@ def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> lis
 
 
 def _listed_names(s: Separation) -> list[Name]:
-    """Return the coefficients to list in a table, at most `SHOWN`."""
+    """Return at most `SHOWN` coefficients for a table, those that are not finite first."""
     if len(s.reasons) <= SHOWN:
         return list(s.reasons)
     return sorted(s.reasons, key=lambda name: s.reasons[name] == FINITE)[:SHOWN]
@@ -529,5 +529,5 @@ def _count_unlisted(s: Separation) -> list[str]:
 
 
 def which_rows(s: Separation) -> str:
-    """Return the words that introduce a list of the separated rows."""
+    """Return "Separated row" or "Separated rows", as a heading for the list of them."""
     return "Separated row" if len(s.rows) == 1 else "Separated rows"

@@ -52,13 +52,13 @@ class NullSpace:
     space has dimensions.
     """
 
-    pivots: tuple[Vector, Vector, Vector]  # rows, counted among the pinned; columns; more rows
+    pivots: tuple[Vector, Vector, Vector]  # rows, columns, more rows; rows count pinned ones only
     columns: tuple[Vector, ...]  # columns in which each vector is not zero
     values: tuple[Vector, ...]  # values of each vector in these columns
 
     @classmethod
     def of(cls, pivots: Pivots, basis: Any) -> NullSpace:
-        """Build a null space from pivots and a sparse basis, one column per vector."""
+        """Create a null space from pivots and a sparse basis with a column per vector."""
         vectors = basis.tocsc()
         spans = [slice(a, b) for a, b in pairwise(vectors.indptr.tolist())]
         values = vectors.data.astype(np.int64)
@@ -69,20 +69,20 @@ class NullSpace:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the null space as JSON."""
+        """Return the null space as a dict for JSON."""
         parts = {"pivots": self.pivots, "columns": self.columns, "values": self.values}
         return {name: [list(some) for some in part] for name, part in parts.items()}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> NullSpace:
-        """Read a null space that `to_dict` returned."""
+        """Create a null space from the dict that `to_dict` returns."""
         names = ("pivots", "columns", "values")
         parts = [tuple(tuple(map(index, some)) for some in content[name]) for name in names]
         rows, columns, extra = parts[0]
         return cls((rows, columns, extra), parts[1], parts[2])
 
     def products(self, X: Any, pinned: NDArray[np.bool_]) -> Any:
-        """Check the null space; return the product of each row with each vector."""
+        """Check the null space; return the product of each row of X with each basis vector."""
         lengths = [len(some) for some in self.columns]
         if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
             raise ProofError("the null space has too many vectors, or not one value per column.")
@@ -91,7 +91,7 @@ class NullSpace:
             values = np.array([v for some in self.values for v in some], dtype=np.int64)
             pivots = Pivots(*(np.array(some, dtype=np.int64) for some in self.pivots))
         except (OverflowError, ValueError, TypeError):
-            raise ProofError("the null space has numbers that are too large.") from None
+            raise ProofError("the null space must have integers of at most 64 bits.") from None
         rows = int(pinned.sum())
         if (
             _outside(columns, X.shape[1])
@@ -101,7 +101,7 @@ class NullSpace:
             or len(pivots.rows) != len(pivots.columns)
         ):
             raise ProofError("the null space names a row or a column that the data do not have.")
-        owners = np.repeat(np.arange(len(lengths)), lengths)  # the vector of each value
+        owners = np.repeat(np.arange(len(lengths)), lengths)  # index of the vector of each value
         basis = sparse.coo_array(
             (values.astype(np.float64), (columns, owners)), shape=(X.shape[1], len(lengths))
         ).tocsr()
@@ -113,7 +113,7 @@ class NullSpace:
             raise ProofError(f"the proof shows only rank {rank} for the pinned rows.")
         products = whole_products(X, basis)
         if products is None:
-            raise ProofError("the null space has numbers that are too large.")
+            raise ProofError("float64 may round the products of the rows with the null space.")
         return products
 
 
@@ -204,7 +204,7 @@ class SeparationProof(SavedProof):
         return True
 
     def check_evidence(self, regression: Question) -> NDArray[np.bool_]:
-        """Check the evidence alone; return a mask of the signed rows that are separated."""
+        """Check the direction and multipliers; return a mask of the separated signed rows."""
         examples, pinned = (
             merge_duplicates(regression.constraints.examples),
             regression.constraints.pinned,
@@ -224,7 +224,7 @@ class SeparationProof(SavedProof):
                     raise ProofError("", n, " is pinned and not zero in the null space.")
                 _check_multipliers(self.part, separated, pinned | zero)
                 _check_sum_along(self.part, products, examples.y)
-        except ProofError as wrong:  # about a signed row
+        except ProofError as wrong:  # it names a signed row
             raise wrong.map_rows(regression.owners) from None
         if self.space is None:
             listed = np.zeros(examples.n, dtype=bool)
@@ -239,11 +239,10 @@ class SeparationProof(SavedProof):
 
     @property
     def claim(self) -> str:
-        """The claim in words."""
         return f"{self.kind} separation, family {self.family}"
 
     def _to_dict(self) -> dict[str, Any]:
-        """Return the proof as JSON, without the checksum."""
+        """Return the proof as a dict for JSON, without the checksum."""
         return {
             "format": self.FORMAT,
             "kind": self.kind,
@@ -257,7 +256,7 @@ class SeparationProof(SavedProof):
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> SeparationProof:
-        """Return the proof in JSON without its checksum."""
+        """Create a proof from the dict that `_to_dict` returns."""
         return cls(
             str(content["kind"]),
             str(content["family"]),
@@ -278,7 +277,7 @@ class SeparationProof(SavedProof):
 
 
 def data_of(regression: Question) -> str:
-    """Return a fingerprint of the signed rows, their owners and their pins."""
+    """Return a fingerprint of the signed rows, the rows they belong to, and which are pinned."""
     digest = hashlib.sha256(fingerprint(merge_duplicates(regression.constraints.examples)).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
@@ -288,14 +287,14 @@ def data_of(regression: Question) -> str:
 
 
 def kind_of(regression: Question, separated: NDArray[np.bool_]) -> str:
-    """Return the kind of separation, given which signed rows are separated."""
+    """Return "none", "quasi-complete" or "complete", given which signed rows are separated."""
     if not separated.any():
         return "none"
     return "complete" if separated[regression.owners >= 0].all() else "quasi-complete"
 
 
 def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
-    """Return where γ·z is positive; raise ProofError if it is negative anywhere."""
+    """Return the rows with γ·z > 0 as a mask; raise ProofError if some row has γ·z < 0."""
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
         raise ProofError(f"the direction does not consist of {examples.d} integers.")
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])
@@ -308,14 +307,14 @@ def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
 def _check_multipliers(
     part: Conflict, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]
 ) -> None:
-    """Check that each row that overlaps has a multiplier, positive unless it is pinned."""
+    """Check that each row that overlaps has a multiplier, positive unless the row is pinned."""
     for n in part.rows:
         if type(n) is not int or not 0 <= n < len(separated):
             raise no_such_row(n)
     if len(part.rows) != len(part.multipliers) or len(set(part.rows)) < len(part.rows):
         raise ProofError("the listed rows do not have one multiplier each.")
     if type(part.rest) is not int or part.rest < 0:
-        raise ProofError("the multiplier of the unlisted rows is not an integer from 0 up.")
+        raise ProofError("the multiplier of the unlisted rows must be an integer >= 0.")
     for n, m in zip(part.rows, part.multipliers, strict=True):
         if type(m) is not int or (m <= 0 and not pinned[n]):
             raise ProofError("", n, ": its multiplier is not a positive integer.")
@@ -329,7 +328,7 @@ def _check_multipliers(
 
 
 def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None:
-    """Check that Σ λ z is zero along every vector of the null space."""
+    """Check that the product of Σ λ z with every vector of the null space is zero."""
     if part.rest:
         raise ProofError("only listed rows have multipliers where there is a null space.")
     sums: dict[int, int] = {}

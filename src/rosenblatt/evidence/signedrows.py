@@ -41,43 +41,43 @@ from rosenblatt.tables import largest_by_row
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Fractions = list[Any]  # of flint.fmpq
+Fractions = list[Any]  # list of flint.fmpq
 
 GAP = 1e-9  # relative gap at which a margin counts as the widest
-FAR_APART = 2.0**20  # columns or rows that differ by more are scaled first of all
-UNEVEN = 2.0**6  # columns that differ by more mislead floats, which costs exact steps
+FAR_APART = 2.0**20  # columns or rows that differ by a larger factor are always scaled
+UNEVEN = 2.0**6  # columns that differ by a larger factor make the float solver inaccurate
 PRIME = 2**61 - 1
-MANY = 1024  # rows: among more, equal rows are found first, so that each is computed once
-BATCH = 64  # rows computed exactly at a time
-EXACT_STEPS = 500  # in fractions, before the search is given up
-QUICK = 32  # rows: a smaller system is solved without an estimate of its time
-LIFTING = 1.0  # products with the matrix that take as long as one lifting step
-HANDLING = 4  # times the seconds in which rows become fractions: all other work on them
+MANY = 1024  # with more rows, equal ones are found first and computed only once
+BATCH = 64  # rows that are computed exactly at a time
+EXACT_STEPS = 500  # maximum number of steps in fractions
+QUICK = 32  # systems of at most so many rows are solved without an estimate of their time
+LIFTING = 1.0  # time of one lifting step / time of one product with the matrix
+HANDLING = 4  # time of all other work on rows / time of converting them to fractions
 
 
 @dataclass(frozen=True, eq=False)
 class DataSummary:
-    """Summary of the rows from one pass over the data."""
+    """R and the sizes of the columns, from one pass over the data."""
 
     radius: float  # R
-    columns: Floats  # the largest entries of the columns, x0 included
+    columns: Floats  # the largest entry of each column, x0 included
     x0: bool  # whether the first column is x0
     far_apart: bool = False  # whether columns or rows differ by more than FAR_APART
 
     @property
     def uneven(self) -> bool:
-        """Whether each column gets its own unit, because columns or rows differ much."""
+        """Whether columns or rows differ so much that each column needs a unit of its own."""
         return self.far_apart or _are_far_apart(self.columns, UNEVEN)
 
     @property
     def scales(self) -> Floats:
-        """The largest entry of each column, to divide by; 1 for x0 and for columns of zeros."""
+        """A divisor for each column: its largest entry, or 1 for x0 and for columns of zeros."""
         scales = np.where(self.columns > 0, self.columns, 1.0)
         scales[: int(self.x0)] = 1.0
         return scales
 
     def scaled_margin(self, margin: float, w: Floats) -> float:
-        """Return the margin of a line if each column of X were divided by its largest entry.
+        """Return the margin that a line has after each column is divided by its largest entry.
 
         Its products stay the same, and its weights grow as the columns shrink.
         """
@@ -88,7 +88,7 @@ class DataSummary:
 
 
 def summarize(examples: Examples) -> DataSummary:
-    """Summarize all examples in one pass."""
+    """Compute R and the largest entry of each column in one pass over all examples."""
     unit, x0 = examples.unit, abs(examples.x0)
     squares, columns = lengths_and_columns(examples, np.full(examples.d, 1.0 / unit))
     least, most = float(squares.min()) + (x0 / unit) * (x0 / unit), float(squares.max())
@@ -99,7 +99,7 @@ def summarize(examples: Examples) -> DataSummary:
 
 
 def _are_far_apart(columns: Floats, far: float) -> bool:
-    """Check whether the largest entries of nonzero columns differ by this factor."""
+    """Return whether the largest entries of nonzero columns differ by more than a factor."""
     used = columns[columns > 0]
     return bool(used.max(initial=0.0) / far > used.min(initial=math.inf))
 
@@ -107,7 +107,7 @@ def _are_far_apart(columns: Floats, far: float) -> bool:
 def scaled_radius(
     look: DataSummary, examples: Examples, first: int = 0, weights: Floats | None = None
 ) -> float:
-    """Return R if each column of X were divided by its largest entry."""
+    """Return the R that the data have after each column is divided by its largest entry."""
     with np.errstate(over="ignore"):
         scales = 1.0 / look.scales[int(look.x0) :]
     if not np.isfinite(scales).all():
@@ -119,7 +119,7 @@ def scaled_radius(
 
 
 def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
-    """Return the squared length of every scaled row, and the largest |entry| of each column."""
+    """Return the squared length of each scaled row, and the largest |entry| of each column."""
     squares, X = np.zeros(examples.n), examples.X
     largest: list[Floats] = []
 
@@ -137,7 +137,7 @@ def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Flo
 
 
 def look_dense(X, scales, squares, columns):  # type: ignore[no-untyped-def]
-    """Loop of `lengths_and_columns` over a dense table."""
+    """Compute squared lengths of rows and largest entries of columns of a dense table."""
     for n in range(X.shape[0]):
         squares[n] = square(X[n], scales)  # type: ignore[no-untyped-call]
         x = X[n]
@@ -146,7 +146,7 @@ def look_dense(X, scales, squares, columns):  # type: ignore[no-untyped-def]
 
 
 def look_sparse(data, indices, indptr, scales, squares, columns):  # type: ignore[no-untyped-def]
-    """Loop of `lengths_and_columns` over the stored entries of a CSR matrix."""
+    """Compute squared lengths of rows and largest entries of columns of a CSR matrix."""
     for n in range(len(indptr) - 1):
         for k in range(indptr[n], indptr[n + 1]):
             a = abs(np.float64(data[k]))
@@ -156,7 +156,7 @@ def look_sparse(data, indices, indptr, scales, squares, columns):  # type: ignor
 
 
 def square(x, scales):  # type: ignore[no-untyped-def]
-    """Return the squared length of a scaled row."""
+    """Return the squared length of a row whose columns are scaled."""
     s = 0.0
     for j in range(len(x)):
         s += (x[j] * scales[j]) * (x[j] * scales[j])
@@ -177,12 +177,12 @@ class Scale:
 
     @classmethod
     def plain(cls, look: DataSummary) -> Scale:
-        """Return one unit for all numbers, in which lengths and margins keep their proportions."""
+        """Create a scale with one unit for all numbers, which keeps the proportions of margins."""
         return cls(np.full(len(look.columns), _unit_scale(look.columns.max(initial=0.0))))
 
     @classmethod
     def even(cls, examples: Examples, look: DataSummary) -> Scale:
-        """Return a unit for each column, and for each row if rows still differ much."""
+        """Create a scale with a unit per column, and a unit per row if rows still differ much."""
         columns = np.array([_unit_scale(a) for a in look.columns])
         rows = _largest_by_row(examples, columns)
         live = rows[rows > 0]
@@ -212,7 +212,7 @@ def _largest_by_row(examples: Examples, columns: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Directions divided out: w is 0 on them if w[pivots] = -fill · w[others]."""
+    """A subspace of weights that are zero on some rows: w[pivots] = -fill · w[others]."""
 
     pivots: Rows
     others: Rows
@@ -220,7 +220,7 @@ class Quotient:
 
     @functools.cached_property
     def floats(self) -> Floats:
-        """The matrix `fill`, rounded."""
+        """The matrix `fill`, rounded to floats."""
         return np.array([[round_fraction(v) for v in row] for row in self.fill.tolist()]).reshape(
             len(self.pivots), len(self.others)
         )
@@ -228,7 +228,7 @@ class Quotient:
 
 @dataclass(eq=False)
 class SignedRows:
-    """Rows to be separated from the origin; `passes` counts the passes over all of them.
+    """The scaled rows z_n for the solvers, and the number of passes over all of them.
 
     A pass raises OutOfTimeError once the deadline is over.
     """
@@ -242,16 +242,16 @@ class SignedRows:
 
     @property
     def dimension(self) -> int:
-        """The number of coordinates of a row."""
+        """Number of coordinates of a row after directions are divided out."""
         return len(self.scale.columns if self.quotient is None else self.quotient.others)
 
     def scores(self, w: Floats) -> Floats:
-        """Return w·z for every row, infinite for rows left out, in one pass."""
+        """Return w·z for every row, or infinity for rows that are left out, in one pass."""
         return self.scores_whole(self._whole(w))
 
     @np.errstate(all="ignore")
     def scores_whole(self, w: Floats) -> Floats:
-        """Return w·z for every row, for weights with nothing divided out."""
+        """Return w·z for every row, for weights of all columns, pivots included."""
         self.deadline.check()
         self.passes += 1
         s = self.examples.signed_scores(w * self.scale.columns)
@@ -262,7 +262,7 @@ class SignedRows:
         return s
 
     def take(self, rows: Rows) -> Any:
-        """Return some rows as an array, or as a CSR matrix if the data are one."""
+        """Return some rows in floats, as an array or, if the data are sparse, a CSR matrix."""
         signs = self.examples.y[rows].astype(np.float64)
         if self.scale.rows is not None:
             signs *= self.scale.rows[rows]
@@ -309,7 +309,7 @@ class SignedRows:
         return others - pivots * self.quotient.fill if len(self.quotient.pivots) else others
 
     def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return some rows as exact fractions, with nothing divided out."""
+        """Return some rows as exact fractions, with all columns, pivots included."""
         self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.augmented_rows(index)
@@ -351,7 +351,7 @@ class SignedRows:
         self.deadline.check_step(HANDLING * made * k / QUICK + lifting)
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
-        """Return exact weights for the scaled rows with nothing divided out."""
+        """Return exact weights for all columns of the scaled rows, those of pivots filled in."""
         if self.quotient is None:
             return list(w)
         pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
@@ -365,7 +365,7 @@ class SignedRows:
         return whole
 
     def tall_integers(self, w: Sequence[flint.fmpq]) -> Vector:
-        """Return weights for scaled rows as integer weights for the original data."""
+        """Convert weights for scaled rows to augmented integer weights for the original data."""
         powers = (np.frexp(self.scale.columns)[1] - 1).tolist()
         whole = self.scaled_whole(w)
         return clear_denominators(
@@ -373,14 +373,14 @@ class SignedRows:
         )
 
     def row_power(self, n: int) -> flint.fmpq:
-        """Return the factor of row n."""
+        """Return the power of two that row n is multiplied by."""
         if self.scale.rows is None:
             return flint.fmpq(1)
         return times_power(1, int(np.frexp(self.scale.rows[n])[1]) - 1)
 
 
 def take_columns(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
-    """Return some columns of a matrix."""
+    """Return a matrix of some columns of Z."""
     table = Z.tolist()
     return flint.fmpq_mat(
         Z.nrows(), len(columns), [row[j] for row in table for j in columns.tolist()]
@@ -388,12 +388,12 @@ def take_columns(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
 
 
 def times_power(m: int, e: int) -> flint.fmpq:
-    """Return m·2^e."""
+    """Return the exact fraction m·2^e."""
     return flint.fmpq(m << e) if e >= 0 else flint.fmpq(m, 1 << -e)
 
 
 def round_fraction(v: flint.fmpq) -> float:
-    """Return the nearest float, finite however large the fraction is."""
+    """Round a fraction to the nearest float, the largest finite one on overflow."""
     try:
         return int(v.p) / int(v.q)
     except OverflowError:
@@ -401,7 +401,7 @@ def round_fraction(v: flint.fmpq) -> float:
 
 
 def to_integers(w: Floats) -> Vector:
-    """Return floats as integers, times a power of two."""
+    """Convert floats to integers, all multiplied by the same power of two."""
     return tuple(as_integers(w, smallest_exponent(w)))
 
 
@@ -413,7 +413,10 @@ def scale_near_one(w: Floats) -> Floats:
 def least_margin(
     examples: Examples, weights: Vector, rows: Rows, shares: Floats | None = None
 ) -> float:
-    """Return the least margin of some rows, each times its share, rounded down once."""
+    """Return the least distance of some rows from the hyperplane, rounded down.
+
+    The distance of each row is multiplied by its share, 1 by default.
+    """
     if shares is None and len(rows) > MANY:
         rows = group_equal_rows(examples, rows)[0]
     unit = unit_of(examples.some(rows))
@@ -436,7 +439,7 @@ def novikoff_bound(radius: float, margin: float) -> float | None:
 
 
 def relative_gap(margin: float, upper: float) -> float:
-    """Return the relative gap of a margin to its upper bound; 1 where nothing is known."""
+    """Return the relative gap between a margin and its upper bound, 1 if either is unknown."""
     known = margin > 0 and 0 < upper < math.inf
     return max(0.0, 1.0 - margin / upper) if known else 1.0
 
@@ -452,7 +455,7 @@ class Alternative:
 
 
 def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | None:
-    """Solve for positive multipliers on all of these rows with Σ λ z = 0, or return None."""
+    """Return positive multipliers of all of these rows with Σ λ z = 0, or None without any."""
     if len(rows) > signed.dimension + 1:
         return None
     signed.check_time(rows)
@@ -473,9 +476,10 @@ def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | 
 
 
 class ExactSolver:
-    """Wolfe's algorithm for the minimum-norm point in fractions, from the float solver's result.
+    """Wolfe's algorithm for the minimum-norm point in exact fractions.
 
-    In exact arithmetic the distance falls with every admission, so no active set comes twice, and
+    It starts from the result of the float solver. In exact arithmetic the distance falls with
+    every admission, so no active set comes twice, and
     the algorithm ends.
     """
 
@@ -488,14 +492,18 @@ class ExactSolver:
         self.u = to_fractions(multipliers[keep])
 
     def run(self, *, widest: bool = False) -> Alternative | None:
-        """Find a separator (with `widest`, the widest) or the origin; None after too many steps."""
+        """Find separating weights, or multipliers that sum to zero; None after too many steps.
+
+        With `widest`, the weights have the widest margin.
+        """
         for _ in range(EXACT_STEPS):
             self._adjust()
             height = 1 - sum(self.u, flint.fmpq(0))
             if height == 0:
                 return Alternative(rows=self.rows, multipliers=self.u)
             w = (flint.fmpq_mat(1, len(self.u), self.u) * flint.fmpq_mat(self.Z)).entries()
-            # The worst row by floats that is exactly too low; without `widest`, 0 is too low.
+            # Take the first row, by score in floats, that is too low exactly. Without `widest`, a
+            # score of 0 is too low.
             excesses = find_below(self.signed, w, height if widest else flint.fmpq(0))
             low = ((n, e) for n, e in excesses if n not in self.rows)
             n = next((n for n, e in low if e < 0 or (e == 0 and not widest)), None)
@@ -507,7 +515,7 @@ class ExactSolver:
         return None
 
     def _adjust(self) -> None:
-        """Move to the multipliers of the least residual; members at zero leave."""
+        """Move to the multipliers of the least residual, and remove members that reach zero."""
         while True:
             self.signed.deadline.check()
             self.signed.check_time(self.rows, width=2)
@@ -527,7 +535,7 @@ class ExactSolver:
 
 
 def find_below(signed: SignedRows, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
-    """Yield rows whose w·z may be at most the level, with the exact difference, lowest first."""
+    """Yield rows whose w·z may be at most `level`, lowest first, with the exact difference."""
     s, bound, unit = scores_with_bound(signed, w)
     at = round_fraction(level / unit)
     near = np.flatnonzero(s <= at + bound + abs(at) * 2.0**-50)
@@ -540,7 +548,7 @@ def find_below(signed: SignedRows, w: Fractions, level: Any) -> Iterator[tuple[i
 
 
 def find_vanishing(signed: SignedRows, w: Fractions) -> Rows:
-    """Find the rows with w·z = 0 modulo three primes, which counts as 0 here."""
+    """Return the rows with w·z = 0 modulo three primes, which count as zero here."""
     s, bound, _ = scores_with_bound(signed, w)
     near = np.flatnonzero(np.abs(s) <= bound)
     whole = signed.tall_integers(w)
@@ -551,12 +559,12 @@ def find_vanishing(signed: SignedRows, w: Fractions) -> Rows:
 
 
 def to_fractions(floats: Floats) -> Fractions:
-    """Return floats as exact fractions."""
+    """Convert floats to exact fractions."""
     return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
 
 
 def clear_denominators(fractions: Sequence[Any]) -> Vector:
-    """Return a positive multiple of fractions as integers without a common factor."""
+    """Multiply fractions by a positive number that makes them integers without common factor."""
     common = math.lcm(*(int(v.q) for v in fractions))
     whole = [int(v.p) * (common // int(v.q)) for v in fractions]
     divisor = math.gcd(*whole) or 1
@@ -564,7 +572,7 @@ def clear_denominators(fractions: Sequence[Any]) -> Vector:
 
 
 def scores_with_bound(signed: SignedRows, w: Fractions) -> tuple[Floats, float, Any]:
-    """Return w·z in floats, their rounding error bound, and their unit."""
+    """Return all w·z in floats, a bound on their rounding errors, and their unit."""
     whole = signed.scaled_whole(w)
     unit = max(abs(v) for v in whole)
     floats = np.array([round_fraction(v / unit) for v in whole])
@@ -572,7 +580,7 @@ def scores_with_bound(signed: SignedRows, w: Fractions) -> tuple[Floats, float, 
 
 
 def rounding_bound(signed: SignedRows, w: Floats) -> float:
-    """Return the rounding error bound of scores, if each of these weights was rounded once.
+    """Bound the rounding error of the scores of weights that were rounded once.
 
     Entries of scaled rows are at most 1, so √D bounds their length. Underflow is multiplied by the
     factors of the rows.
@@ -584,7 +592,7 @@ def rounding_bound(signed: SignedRows, w: Floats) -> float:
 
 
 def solve_exactly(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:
-    """Solve A x = b by Dixon's lifting, which is the fastest for entries of 53 bits."""
+    """Solve A x = b exactly by Dixon's lifting, the fastest method for entries of 53 bits."""
     return A.solve(b, algorithm="dixon")  # type: ignore[call-arg]
 
 
@@ -593,7 +601,7 @@ def _prepend_ones(Z: flint.fmpq_mat) -> flint.fmpq_mat:
 
 
 def independent_columns(A: flint.fmpq_mat) -> list[int]:
-    """Find the leftmost columns of A that are independent modulo a prime, and so over fractions."""
+    """Return the leftmost columns of A that are independent modulo a prime, hence independent."""
     numerators, _ = A.numer_denom()
     reduced, rank = flint.nmod_mat(numerators, PRIME).rref()
     table = reduced.tolist()

@@ -1,4 +1,4 @@
-"""Separation in sparse designs with many columns: fixed effects of hundreds to 100,000 levels.
+"""Separation in sparse designs with many columns, such as fixed effects of 100,000 levels.
 
 The rows that are pinned leave the directions of a null space, γ = N·g, and the others ask for
 W·g ≥ 0 with W = Z·N. Most rows of W are zero: these overlap. A column of W whose entries have one
@@ -53,35 +53,35 @@ from rosenblatt.evidence.modular import (
 from rosenblatt.evidence.separationproof import NullSpace
 from rosenblatt.examples import Examples
 
-FEW_NUMBERS = 2**13  # this few are decided whatever the time limit
-WIDE = 20  # columns from which on a sparse design is decided here
-MOST = 400  # columns of a part that the exact engine decides in reasonable time
-FILLED = 0.2  # share of entries other than zero in a dense design that is decided here
-FEW_DIMENSIONS = 60  # of directions for which columns to drop are looked for
+FEW_NUMBERS = 2**13  # data with at most so many numbers are decided whatever the time limit
+WIDE = 20  # sparse designs with at least so many columns are decided here
+MOST = 400  # with more columns, a part takes the exact engine too long
+FILLED = 0.2  # dense designs with at most this share of nonzero entries are decided here
+FEW_DIMENSIONS = 60  # with more dimensions of directions, no columns to drop are searched for
 NEWTON_STEPS = 16
-CG_STEPS = 200  # in each step of Newton's method
-FAR = 40.0  # an estimate this large, its column at most 1, is taken for infinite
+CG_STEPS = 200  # maximum steps of conjugate gradients in each step of Newton's method
+FAR = 40.0  # an estimate this large counts as infinite, for columns of size at most 1
 Ints = NDArray[np.intp]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class SparsePartition:
-    """Which rows are separated, with the proof, and the null space of the rows that overlap."""
+    """Which rows are separated, with the evidence, and the null space of the pinned rows."""
 
     partition: Partition
-    space: NullSpace | None  # of the pinned rows; None if the multipliers are of the rows as given
-    basis: Any  # of that null space, or None
+    space: NullSpace | None  # null space of the pinned rows, or None if it was not used
+    basis: Any  # basis of that null space, or None
     unpinned_overlap: bool  # whether some rows overlap that the pinned rows do not span
 
 
 def mostly_zeros(X: NDArray[np.float64]) -> bool:
-    """Return whether a dense table would be stored as a sparse one."""
+    """Return whether a dense table has so many zeros that it is treated as sparse."""
     return bool(np.count_nonzero(X) <= FILLED * X.size)
 
 
 def spanning_rows(constraints: Constraints, separated: Mask, deadline: Deadline) -> tuple[int, ...]:
-    """Return independent rows that span those that overlap."""
+    """Return independent rows that span all rows that overlap."""
     rows = np.flatnonzero(~separated)
     X = sparse.csr_array(constraints.examples.X)[rows]
     pivots, _, _ = find_pivots(X, residues(X)[0], deadline)
@@ -89,9 +89,9 @@ def spanning_rows(constraints: Constraints, separated: Mask, deadline: Deadline)
 
 
 def partition_sparse(constraints: Constraints, watch: Watch) -> SparsePartition | None:
-    """Find out which rows are separated; None where another engine has to.
+    """Find the separated rows, or return None if another engine has to do so.
 
-    Where the time ends early, the partition has a reason, and the rows that are known by then.
+    If time runs out, the partition has a reason and the rows that are known by then.
     """
     examples, pinned = constraints.examples, constraints.pinned
     deadline = _deadline(constraints, watch)
@@ -133,12 +133,12 @@ def _deadline(constraints: Constraints, watch: Watch) -> Deadline:
 class _Decided(NamedTuple):
     separated: Mask
     direction: NDArray[Any]
-    multipliers: dict[int, int]  # of the other rows, unless they are zero
+    multipliers: dict[int, int]  # multipliers of the other rows, except for rows of zeros
     reason: str = ""  # why the other rows are undecided
 
 
 def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide which rows are separated; None where the numbers are too long."""
+    """Decide which rows are separated, or return None if the numbers become too long."""
     alive = (np.diff(W.indptr) > 0) & ~pinned
     g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
     separated = np.zeros(W.shape[0], dtype=bool)
@@ -162,7 +162,7 @@ def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
 
 
 def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide which rows are separated where no column has one sign."""
+    """Decide which rows are separated if no column has entries of one sign only."""
     deadline.check()
     scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
     scaled = (W @ scale).tocsr()
@@ -190,7 +190,7 @@ def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | Non
 
 
 def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
-    """Yield directions along columns of one sign, and the rows that each separates."""
+    """Yield directions along columns whose entries have one sign, and the rows each separates."""
     alive = alive.copy()
     fixed = np.bincount(W[np.flatnonzero(pinned)].indices, minlength=W.shape[1]) > 0
     while alive.any():
@@ -204,7 +204,7 @@ def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mas
 
 @one_blas_thread()
 def _fit(W: Any, deadline: Deadline) -> Floats | None:
-    """Fit a logistic regression; return its residuals, or None where it does not converge.
+    """Return the residuals of a logistic regression, or None if it does not converge.
 
     Where the estimates are finite the score is zero: Σ λ z = 0 with λ = 1 / (1 + exp(z·β)), so the
     residuals are multipliers that show that every row overlaps. Newton's method finds them.
@@ -232,7 +232,7 @@ def _fit(W: Any, deadline: Deadline) -> Floats | None:
 
 
 def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floats] | None:
-    """Solve a linear program for the separated rows and multipliers of the others.
+    """Find separated rows, and multipliers of the others, by a linear program in floats.
 
     It maximizes Σ min(λ, 1) subject to Σ λ z = 0 and λ ≥ 0 on rows that are not pinned. At the
     maximum λ is 0 where a row is separated and at least 1 where it overlaps.
@@ -256,7 +256,7 @@ def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floa
 def _minimize(
     cost: Floats, bounds: tuple[Any, Any], A: Any, sides: tuple[Any, Any], deadline: Deadline
 ) -> Floats | None:
-    """Minimize cost·x with x and A·x within bounds; None if there is no solution.
+    """Minimize cost·x with x and A·x within bounds, or return None if there is no solution.
 
     HiGHS runs in a thread of its own, so that Ctrl-C stops it.
     """
@@ -296,14 +296,17 @@ def _minimize(
 def _exact_multipliers(
     W: Any, floats: Floats, pinned: Mask, deadline: Deadline
 ) -> list[int] | None:
-    """Return integers near multiples of floats, positive unless pinned, with Σ λ z = 0."""
+    """Return integer multipliers λ near multiples of floats, with Σ λ z = 0, or None.
+
+    Those of rows that are not pinned are positive.
+    """
     least = -int(np.floor(np.log2(floats[~pinned].min(initial=1.0))))
     for bits in (least, least + 12, least + 24):
         near = [round(v) for v in np.ldexp(floats, bits).tolist()]
         combined = combine_rows(W, near, deadline)
         if combined is None:
             return None
-        # Σ near·z is a combination of independent rows: subtracting it leaves zero.
+        # Σ near·z equals a combination of independent rows, so subtracting that makes it zero.
         rows, coefficients, divisor = combined
         exact = [v * divisor for v in near]
         for n, v in zip(rows.tolist(), coefficients, strict=True):
@@ -314,7 +317,10 @@ def _exact_multipliers(
 
 
 def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
-    """Return integers along a basis so that every row of W is positive; None if unknown."""
+    """Return an integer direction in the span of a basis that is positive on every row of W.
+
+    None if no such direction is found.
+    """
     V = whole_products(W, basis, deadline)
     if V is None:
         return None
@@ -342,14 +348,14 @@ def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
 
 
 def _one_signed(W: Any) -> NDArray[np.float64]:
-    """Return 1 or -1 for each column whose entries are all of that sign, 0 for the others."""
+    """Return the sign of each column whose entries all have the same sign, 0 for other columns."""
     positive = np.bincount(W.indices[W.data > 0], minlength=W.shape[1]) > 0
     negative = np.bincount(W.indices[W.data < 0], minlength=W.shape[1]) > 0
     return np.where(positive & ~negative, 1.0, np.where(negative & ~positive, -1.0, 0.0))
 
 
 def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step plus the multiple of g that keeps rows positive that g separates."""
+    """Return step plus a multiple of g, so that the rows that g separates stay positive."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = _rows_times(W[rows], g), _rows_times(W[rows], step)
@@ -358,7 +364,7 @@ def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[
 
 
 def _rows_times(W: Any, g: NDArray[Any]) -> list[int]:
-    """Return the exact products of rows without empty ones with integers of any size."""
+    """Return the exact product of each row with an integer vector; no row may be empty."""
     factors = g[W.indices]
     data = np.where(factors != 0, W.data, 0.0)
     if (data == np.rint(data)).all() and np.abs(data).max(initial=0.0) < 2**53:
@@ -369,7 +375,7 @@ def _rows_times(W: Any, g: NDArray[Any]) -> list[int]:
 
 
 def _times(basis: Any, g: NDArray[Any]) -> Vector:
-    """Return the exact product of a basis, of which rows may be empty, with integers."""
+    """Return the exact product of each row with an integer vector; rows may be empty."""
     result = [0] * basis.shape[0]
     filled = np.flatnonzero(np.diff(basis.indptr))
     if len(filled):
@@ -379,7 +385,7 @@ def _times(basis: Any, g: NDArray[Any]) -> Vector:
 
 
 def _parts(W: Any, rows: Ints) -> list[tuple[Ints, Ints]]:
-    """Split rows, restricted to independent columns, into parts that share no column."""
+    """Split rows into parts that share no column, after restriction to independent columns."""
     if len(rows) == 0:
         return []
     some = W[rows]
@@ -387,7 +393,7 @@ def _parts(W: Any, rows: Ints) -> list[tuple[Ints, Ints]]:
     some = some[:, columns].tocsr()
     graph = sparse.csr_array((some.data != 0, some.indices, some.indptr), shape=some.shape)
     _, label = csgraph.connected_components((graph.T @ graph).tocsr(), directed=False)
-    # Every row has an entry in an independent column, or it would be zero.
+    # Every row has an entry in an independent column, otherwise the row would be zero.
     own = label[some.indices[some.indptr[:-1]]]
     by_row, by_column = np.argsort(own, kind="stable"), np.argsort(label, kind="stable")
     parts = int(label.max(initial=-1)) + 1
@@ -403,7 +409,7 @@ def _parts(W: Any, rows: Ints) -> list[tuple[Ints, Ints]]:
 
 
 def blame_sparse(asked: Question, found: SparsePartition, watch: Watch) -> Blame | None:
-    """Find out why each estimate is what it is; None where another engine has to."""
+    """Decide whether each estimate is finite, or return None if another engine has to do so."""
     examples, separated = asked.constraints.examples, found.partition.separated
     deadline = _deadline(asked.constraints, watch)
     X = sparse.csr_array(examples.X)
@@ -453,7 +459,7 @@ def blame_sparse(asked: Question, found: SparsePartition, watch: Watch) -> Blame
 
 
 class _Part:
-    """Directions of one part, asked for the signs of linear functions of them."""
+    """The directions of one part, and the signs that linear functions take on them."""
 
     def __init__(self, W: Any, width: int, watch: Watch) -> None:
         self.watch = watch
@@ -463,7 +469,7 @@ class _Part:
         self.known: dict[bytes, bool | None] = {}
 
     def possible(self, functional: NDArray[np.float64], side: int) -> bool | None:
-        """Return whether the function is positive, or negative, along some direction."""
+        """Return whether a linear function has a given sign in some direction, None if unknown."""
         if self.rows is None:
             return None
         if self.one:
@@ -485,7 +491,7 @@ def _dot(a: Vector, b: NDArray[np.float64]) -> int:
 def _drop(
     asked: Question, W: Any, functionals: Any, why: list[str], watch: Watch
 ) -> tuple[str, ...]:
-    """Find few columns to drop, if the directions have few dimensions.
+    """Find few columns to drop so that no row is separated, if there are few dimensions.
 
     W has the separated rows and `functionals` the coefficients along a basis. Directions that move
     no row are left out: only coefficients that no row identifies differ along them, and dropping
@@ -510,7 +516,7 @@ def _drop(
 def _direction(
     table: NDArray[np.float64], free: int, watch: Watch, row: int | None = None
 ) -> Vector | None:
-    """Return a direction that is positive wherever one can be, zero on rows after the free ones."""
+    """Return a direction that is positive wherever possible, and zero on rows from `free` on."""
     ones = np.ones(len(table), dtype=np.int8)
     constraints = Constraints(
         Examples(table, ones, SIGNS, None, 0.0), np.arange(len(table)) >= free

@@ -1,4 +1,4 @@
-"""A tree that proves a lower bound on the cost of mistakes, from conflicts.
+"""A tree over conflicts that proves a lower bound on the cost of mistakes.
 
 Every w makes a mistake on some row of each conflict. A node of the tree branches on whether one
 row is a mistake. At a leaf, the rows on the path are mistakes or right, and all others are open.
@@ -19,7 +19,7 @@ import numpy as np
 from rosenblatt.errors import RowError, quote
 from rosenblatt.text import plural
 
-FITS = 2**62  # sums and products below it are exact in 64 bits
+FITS = 2**62  # sums and products below this are exact in 64 bits
 OPEN, WRONG, RIGHT = 0, 1, 2
 
 Numbers = tuple[int, ...]
@@ -27,14 +27,14 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Weighting:
-    """Weights on conflicts: u is shares[i] / over on conflict sets[i]."""
+    """Weights on conflicts: the weight of conflict sets[i] is shares[i] / over."""
 
     over: int
-    sets: Numbers  # by their places in the proof
+    sets: Numbers  # positions of the conflicts in the proof
     shares: Numbers
 
     def fault(self, sets: int) -> str:
-        """Say what is wrong with it in a proof of this many conflicts, or return an empty text."""
+        """Return what is wrong with these weights on `sets` conflicts, or an empty text."""
         if self.over <= 0:
             return "its denominator is not a positive integer"
         if len(self.sets) != len(self.shares) or min(self.shares, default=1) <= 0:
@@ -45,7 +45,7 @@ class Weighting:
 
 @dataclass(frozen=True)
 class Tree:
-    """Branches on rows, and weights on conflicts at the leaves.
+    """A tree with branches on rows, and weights on conflicts at its leaves.
 
     Nodes are in preorder: n ≥ 0 branches on row n, and is followed by the subtree where the row is
     a mistake, then by the one where it is right; -1 - j is a leaf that uses weightings[j].
@@ -65,11 +65,11 @@ class Tree:
 
     @property
     def branches(self) -> int:
-        """The number of branches."""
+        """Number of branches."""
         return sum(node >= 0 for node in self.nodes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the tree as a dict for JSON."""
         weightings = [
             {"over": w.over, "sets": list(w.sets), "shares": list(w.shares)}
             for w in self.weightings
@@ -78,7 +78,7 @@ class Tree:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Tree:
-        """Return the tree in JSON that `to_dict` made."""
+        """Create a tree from the dict that `to_dict` returns."""
         weightings = (
             Weighting(w["over"], tuple(w["sets"]), tuple(w["shares"]))
             for w in content["weightings"]
@@ -86,7 +86,7 @@ class Tree:
         return cls(tuple(content["nodes"]), tuple(weightings))
 
     def numbers(self) -> Iterator[tuple[str, Numbers]]:
-        """Yield all its numbers, by field."""
+        """Yield all numbers of the tree, with the name of their field."""
         yield "nodes", self.nodes
         for w in self.weightings:
             yield from (("over", (w.over,)), ("sets", w.sets), ("shares", w.shares))
@@ -94,7 +94,7 @@ class Tree:
     def fault(
         self, sets: Sequence[Numbers], costs: Mapping[int, int], need: int
     ) -> RowError | None:
-        """Return why it does not prove that mistakes cost `need`, or None if it does.
+        """Return why the tree does not prove that mistakes cost `need`, or None if it does.
 
         Only rows that have costs may be named; no conflict has a row twice.
         """
@@ -122,7 +122,7 @@ class Tree:
 
 
 class _Path:
-    """The path from the root to a node: which rows are wrong or right, and which conflicts hit."""
+    """The path from the root to a node: rows that are wrong or right there, and conflicts hit."""
 
     def __init__(self, sets: Sequence[Numbers], costs: Mapping[int, int]) -> None:
         self.places = {n: i for i, n in enumerate(costs)}
@@ -130,17 +130,17 @@ class _Path:
         self.dearest = max([1, *self.costs])
         self.each = np.array(self.costs, np.int64 if self.dearest < FITS else object)
         self.state = np.zeros(len(self.costs), dtype=np.int8)
-        self.spent = 0  # the cost of the rows that are wrong
+        self.spent = 0  # total cost of the rows that are wrong
         self.sizes = np.array([len(rows) for rows in sets], dtype=np.intp)
         self.starts = np.cumsum(self.sizes) - self.sizes
         self.rows = np.array([self.places[n] for n in chain(*sets)], dtype=np.intp)
-        self.hits = np.zeros(len(sets), dtype=np.intp)  # wrong rows in each conflict
+        self.hits = np.zeros(len(sets), dtype=np.intp)  # number of wrong rows in each conflict
         owners = np.repeat(np.arange(len(sets)), self.sizes)[np.argsort(self.rows, kind="stable")]
         ends = np.cumsum(np.bincount(self.rows, minlength=len(self.costs)))
         self.sets_of = np.split(owners, ends[:-1])
 
     def descend(self, n: int) -> RowError | None:
-        """Count row n as a mistake; return why the tree cannot branch on it, or None."""
+        """Count row n as wrong; return why the tree cannot branch on this row, or None."""
         place = self.places.get(n)
         if place is None:
             return RowError(f"row {quote(n)} of the proof, counted from 0, has no known cost")
@@ -168,7 +168,7 @@ class _Path:
         self.hits[self.sets_of[place]] += step
 
     def check_leaf(self, weighting: Weighting, need: int) -> RowError | None:
-        """Return why these weights do not prove here that mistakes cost `need`, or None."""
+        """Return why these weights do not prove at this leaf that mistakes cost `need`, or None."""
         total, heavy = self._add_shares(weighting)
         over = weighting.over
         if heavy is not None:
@@ -182,7 +182,7 @@ class _Path:
         return RowError(f"the mistakes cost {found}, together less than {quote(need)}")
 
     def _add_shares(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
-        """Add the shares of conflicts not hit; also return an open row that has too much."""
+        """Add the shares of conflicts that are not hit; also return an overcharged open row."""
         fits = max(self.dearest * weighting.over, sum(weighting.shares)) < FITS
         kind = np.int64 if fits else object  # Python integers never overflow
         sets, shares = np.array(weighting.sets, dtype=np.intp), np.array(weighting.shares, kind)

@@ -29,7 +29,7 @@ from rosenblatt.text import (
 )
 
 MOST_ROWS = 6  # rows named in a sentence
-MOST_CONFLICTS = 3  # described in full
+MOST_CONFLICTS = 3  # conflicts described in full
 TIME_OVER = "the time limit ended the search for a proof"
 NO_ROWS = np.empty(0, dtype=np.intp)
 
@@ -46,7 +46,7 @@ class MulticlassConflict(Conflict):
 
     @classmethod
     def of(cls, conflict: Conflict, names: LabelPairs) -> MulticlassConflict:
-        """Return a conflict between rows by Kesler's construction as one between examples."""
+        """Convert a conflict of rows of Kesler's construction to one of examples."""
         found = zip(map(names.pair, conflict.rows), conflict.multipliers, strict=True)
         pairs = tuple((n, r, m) for (n, r), m in found)
         others = len(names.labels) - 1
@@ -119,7 +119,7 @@ class Separability:
 
     @property
     def bound(self) -> float | None:
-        """R²/rho², the maximum number of updates of PLA; None where it may never halt.
+        """R²/rho², the maximum number of updates of PLA, or None if PLA may never halt.
 
         Infinity where the ratio overflows float64.
         """
@@ -129,7 +129,7 @@ class Separability:
 
     @property
     def gap(self) -> float | None:
-        """Relative gap between `margin` and `upper`; None where nothing separates."""
+        """Relative gap between `margin` and `upper`, or None if there is no margin."""
         if self.margin is None or self.upper is None:
             return None
         return relative_gap(self.margin, self.upper)
@@ -152,7 +152,7 @@ class Separability:
 
     @property
     def sentence(self) -> str:
-        """The verdict and what shows it, as one sentence."""
+        """The verdict and its evidence as one sentence."""
         return next(describe_verdict(self))
 
     def explain(self) -> str:
@@ -168,7 +168,7 @@ class Separability:
         return "\n".join(lines)
 
     def shares(self, conflict: Conflict) -> list[tuple[int, str | None, float]]:
-        """Return the rows of a conflict, largest share first, and their shares of the zero sum.
+        """Return the rows of a conflict and their shares of its multipliers, largest share first.
 
         With more than two labels, a row is listed once per competing class, which is named; with
         two labels the name is None.
@@ -183,7 +183,7 @@ class Separability:
         return [(n, other, m / total) for n, other, m in sorted(terms, key=lambda term: -term[2])]
 
     def on_margin(self) -> list[tuple[int, str | None]]:
-        """Return the rows on the margin, each with its competing class if there are many labels."""
+        """Return the rows on the margin, with competing classes for more than two labels."""
         if self.label_pairs is None:
             return [(n, None) for n in sorted(self.support.tolist())]
         return [(n, self._label(r)) for n, r in self.support.tolist()]
@@ -204,7 +204,7 @@ class Separability:
         }
 
     def with_data_rows(self) -> Separability:
-        """Return it with row numbers of the whole data, where some rows were dropped."""
+        """Return the verdict with row numbers of the whole data, if some rows were dropped."""
         at = self.row_names.positions
         if at is None:
             return self
@@ -238,7 +238,7 @@ class Separability:
 
 
 def describe_verdict(s: Separability) -> Iterator[str]:
-    """Word a verdict: first a sentence with its evidence, then one line per fact behind it.
+    """Yield the verdict with its evidence as one sentence, then one line per further fact.
 
     All interfaces take their words from here. Lines begin in lower case and have no period.
     """
@@ -264,7 +264,7 @@ def describe_verdict(s: Separability) -> Iterator[str]:
         yield f"not separable: {conflict or claim} ({how})"
         yield "PLA would never halt"
     for k, one in enumerate(s.conflicts[:MOST_CONFLICTS]):
-        if len(one.rows) == 1:  # a row of zeros, which the sentence says
+        if len(one.rows) == 1:  # a row of zeros, which the first sentence has described
             continue
         times = "" if many else ", each times its label"
         shares = s.shares(one)
@@ -306,7 +306,7 @@ def _name_row(n: int, other: str | None, names: RowNames) -> str:
 
 
 def _describe_conflict(conflict: Conflict, names: RowNames, many: bool) -> str:
-    """Say which rows no line classifies all correctly."""
+    """Return a clause that says which rows no line classifies all correctly."""
     none = "no weights classify" if many else "no line classifies"
     if conflict.rest:
         return f"{none} all rows correctly"
