@@ -89,7 +89,7 @@ class Decision:
 def decide(
     plain: SignedRows, look: DataSummary, widest: bool, watch: ProgressCallback, known: Vector = ()
 ) -> Decision:
-    """Decide whether rows are separable, and find the widest margin if so and if `widest`.
+    """Decide whether rows are separable; with `widest`, also find the widest margin.
 
     The rows of `plain` have one unit. Passes are added to its count. If `known` weights separate,
     only their margin is

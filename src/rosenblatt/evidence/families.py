@@ -95,7 +95,7 @@ class Observations(NamedTuple):
     offset: NDArray[np.float64] | None = None
     efron: bool = True  # whether a Cox regression treats ties as Efron, not as Breslow
     link: str = "logit"  # link of a binomial regression
-    unfitted: str = ""  # why the estimates cannot be fitted, if so
+    unfitted: str = ""  # why the estimates cannot be fitted; empty if they can
 
 
 @dataclass(frozen=True, eq=False)

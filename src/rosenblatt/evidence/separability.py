@@ -178,7 +178,7 @@ def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) ->
         weights = np.append(np.zeros(size * rows.reduced), weights).reshape(first.k, size)
     pairs = np.array([known.pair(m) for m in found.support], dtype=np.intp).reshape(-1, 2)
     upper = found.upper
-    if rows.reduced:  # where the first label's weights are 0, margins are narrower
+    if rows.reduced:  # fixing the first label's weights at 0 makes margins narrower
         radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(summarize_block))
         upper = None
     if proof is not None and proof.claim not in VERDICTS:  # conflicts may share an example

@@ -213,7 +213,7 @@ class SeparationProof(SavedProof):
             separated = find_separated(self.direction, examples)
             if (separated & pinned).any():
                 n = int((separated & pinned).argmax())
-                raise ProofError("", n, ": the direction is not zero where the row pins it.")
+                raise ProofError("", n, ": the row is pinned, but the direction is not zero on it.")
             if self.space is None:
                 _check_multipliers(self.part, separated, pinned)
             else:
@@ -221,7 +221,7 @@ class SeparationProof(SavedProof):
                 zero = np.diff(products.indptr) == 0
                 if not zero[pinned].all():
                     n = int((pinned & ~zero).argmax())
-                    raise ProofError("", n, " is pinned and not zero in the null space.")
+                    raise ProofError("", n, " is pinned, but not zero along the null space.")
                 _check_multipliers(self.part, separated, pinned | zero)
                 _check_sum_along(self.part, products, examples.y)
         except ProofError as wrong:  # it names a signed row
@@ -300,7 +300,7 @@ def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])
     negative = np.flatnonzero(signs < 0)
     if len(negative):
-        raise ProofError("", int(negative[0]), ": the direction is negative there.")
+        raise ProofError("", int(negative[0]), ": the direction is negative on this row.")
     return np.asarray(signs > 0)
 
 
@@ -330,7 +330,7 @@ def _check_multipliers(
 def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None:
     """Check that the product of Σ λ z with every vector of the null space is zero."""
     if part.rest:
-        raise ProofError("only listed rows have multipliers where there is a null space.")
+        raise ProofError("with a null space, the multiplier of the unlisted rows must be 0.")
     sums: dict[int, int] = {}
     for n, m in zip(part.rows, part.multipliers, strict=True):
         for k in range(products.indptr[n], products.indptr[n + 1]):

@@ -268,7 +268,7 @@ def describe_verdict(s: Separability) -> Iterator[str]:
             continue
         times = "" if many else ", each times its label"
         shares = s.shares(one)
-        terms = [""] * len(shares)  # of which a few are written
+        terms = [""] * len(shares)  # only the first few are filled in
         for i, (n, other, share) in enumerate(shares[: MOST_ROWS + 1]):
             terms[i] = f"{share:.2g} of row {_name_row(n, other, s.row_names)}"
         first = f"{_describe_conflict(one, s.row_names, many)}: " if k else ""
