@@ -1,4 +1,4 @@
-"""The fewest mistakes of any w in any dimension, as slowly as it is plain."""
+"""The fewest mistakes of any w in any dimension, by brute force."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""A real browser: the Chromium of the system, driven by Playwright; in CI it must be there."""
+"""A real browser: the Chromium of the system, driven by Playwright; CI must have it."""
 
 import contextlib
 import importlib.util

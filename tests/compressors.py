@@ -1,4 +1,4 @@
-"""Bytes packed in every way that is read."""
+"""Bytes in every compression format that can be read."""
 
 import bz2
 import gzip

@@ -40,7 +40,7 @@ def cycles_of(order, n, seed):
 
 
 def mistaken(w, x, y, zero="mistake"):
-    """sign(w·x) ≠ y, where sign(0) is nobody's answer, -1 or +1."""
+    """sign(w·x) ≠ y, where sign(0) is no label, -1 or +1."""
     score = w @ x
     answer = np.sign(score) if score != 0 else SIGN_OF_ZERO[zero]
     return answer != y
@@ -156,7 +156,7 @@ def visited(X, y, visits, *, eta=1.0, w=None, most=None):
 def beaten_by(W, x, y, zero="mistake"):
     """The rival to correct against, or None: the answer is the label with the highest score.
 
-    Equal scores are nobody's answer, the earlier label's or the later one's.
+    At equal scores it is no label, the earlier or the later one.
     """
     scores = [w @ x for w in W]
     others = [k for k in range(len(W)) if k != y]

@@ -1,4 +1,4 @@
-"""Data for property tests. Whole numbers unless said otherwise, so that every sum is exact."""
+"""Data for property tests: integers unless stated otherwise, so that every sum is exact."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ extreme_scales = (st.integers(500, 900) | st.integers(-900, -500)).map(lambda k:
 
 
 class Planted(NamedTuple):
-    """Examples, the tall w_f that answers them all, and x0 (None without intercept)."""
+    """Examples, an augmented w_f that classifies all correctly, and x0 (None without intercept)."""
 
     X: np.ndarray
     y: np.ndarray
@@ -40,7 +40,7 @@ def rows(min_rows=2, max_rows=10, max_columns=4):
 
 @st.composite
 def labelled(draw, **shape):
-    """Any rows with any answers of two classes."""
+    """Any rows with any labels of two classes."""
     X = draw(rows(**shape))
     y = draw(arrays(np.int64, len(X), elements=st.sampled_from([-1, 1])))
     y[draw(st.permutations(range(len(X))))[:2]] = [-1, 1]
@@ -66,7 +66,7 @@ def separable(draw, fit_intercept=None):
 
 @st.composite
 def contradictory(draw):
-    """Examples among which one row has both answers: no line answers them all."""
+    """Examples in which one row has both labels, so that no line classifies all correctly."""
     X, y = draw(labelled())
     n = draw(st.integers(0, len(X) - 1))
     return np.vstack([X, X[n]]), np.append(y, -y[n])
@@ -90,7 +90,7 @@ def with_constant_column(draw):
 
 @st.composite
 def real_numbers(draw):
-    """Rows of floats, with columns on scales from 1e-30 to 1e30, and answers of two classes."""
+    """Rows of floats, with columns on scales from 1e-30 to 1e30, and labels of two classes."""
     X, y = draw(labelled())
     noise = arrays(np.float64, X.shape, elements=st.floats(-1, 1, width=32))
     scale = arrays(np.float64, X.shape[1], elements=st.integers(-30, 30).map(lambda k: 10.0**k))

@@ -1,4 +1,4 @@
-"""What the bench writes is whole, and says so where it is not."""
+"""The results of the bench are complete, or name what is missing."""
 
 import importlib
 import io

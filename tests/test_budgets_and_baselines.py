@@ -1,4 +1,4 @@
-"""Learning has a budget that no clock changes, and says where a constant would do better."""
+"""Training has budgets without a clock, and models worse than a constant are flagged."""
 
 import json
 

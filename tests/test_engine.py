@@ -57,7 +57,7 @@ def expected(tmp_path_factory):
 
 @pytest.fixture
 def not_a_folder(tmp_path):
-    """A path below a plain file: nobody, not even root, can make a folder of it."""
+    """A path below a plain file, where not even root can create a folder."""
     (tmp_path / "file").write_text("")
     return tmp_path / "file" / "below"
 

@@ -313,7 +313,7 @@ def test_invalid_parameters_are_refused_by_name(parameters):
     name = next(iter(parameters))
     sentence = assert_refused(name, rb.Perceptron(**parameters), TABLE, ANSWERS)
     if name in ("order", "zero"):
-        assert "'cycle'" in sentence or "'mistake'" in sentence  # the choices are told
+        assert "'cycle'" in sentence or "'mistake'" in sentence  # the choices are listed
 
 
 @pytest.mark.parametrize(

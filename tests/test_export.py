@@ -1,4 +1,4 @@
-"""What a model answers as an ONNX graph is what it answers here."""
+"""An ONNX graph predicts what its model predicts."""
 
 import json
 import subprocess

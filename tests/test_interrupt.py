@@ -1,4 +1,4 @@
-"""Ctrl-C in a long fit is answered, and what was learnt is kept."""
+"""Ctrl-C ends a long fit and keeps its weights."""
 
 import json
 import os

@@ -212,7 +212,7 @@ def test_a_stream_of_libsvm_lines_stores_only_indices_that_occur(tmp_path):
     assert set(by_command) == {-1, 1}
 
 
-def test_a_model_of_arrays_takes_arrays(tmp_path):
+def test_a_model_of_arrays_accepts_arrays(tmp_path):
     X, y = load_iris(return_X_y=True)
     online = rb.OnlinePerceptron(labels=[0, 1, 2], predict_with="average")
     for _ in range(3):

@@ -66,7 +66,7 @@ def compare(row, block, model):
     both = outcome(model(), lambda m: m.predict_then_learn(block(), [1]).tolist()[0])
     assert learnt_one == learnt_many
     accepted = {one is None, learnt_one is None, both is None}
-    assert len(accepted) == 1, "what is predicted can be learnt, and the other way round"
+    assert len(accepted) == 1, "learning and predicting must accept the same rows"
     return one is not None
 
 

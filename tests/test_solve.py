@@ -1,4 +1,4 @@
-"""The product as a function: what `rosenblatt learn` says and writes, without a terminal."""
+"""The function rb.learn gives the results and files of `rosenblatt learn`, without a terminal."""
 
 import json
 import math
@@ -20,12 +20,12 @@ from rosenblatt.read import data as reading
 from rosenblatt.read.credit import credit
 
 XOR = [[0, 0], [0, 1], [1, 0], [1, 1]]
-CALM = 1e6  # seconds, so that no machine is too slow for the same answer
+CALM = 1e6  # seconds: enough on any machine for the same result
 
 
 @pytest.fixture
 def program(capfd, tmp_path, monkeypatch):
-    """What the command line says in an object, and in lines for a person."""
+    """Run a command and return its JSON output and its lines of text."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):

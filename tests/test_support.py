@@ -1,4 +1,4 @@
-"""What docs/support.md says works in each place does, and what it says does not is refused."""
+"""Every cell of docs/support.md holds: a yes runs, a no is refused."""
 
 import contextlib
 import io

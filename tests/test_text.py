@@ -1,4 +1,4 @@
-"""The words that sentences are made of: counts of one are singular, wherever they are said."""
+"""Words of messages: counts of one are singular everywhere."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Threads by default, and as many as a person allows: the answers are the same."""
+"""Results are the same for any number of threads, which never exceeds the allowed number."""
 
 import os
 import select

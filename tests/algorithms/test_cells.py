@@ -39,7 +39,7 @@ def small_set(seed):
 
 
 def signed_rows(examples):
-    """Tall rows times their answers, in fractions."""
+    """Augmented rows times their labels, in fractions."""
     tall = [
         [Fraction(examples.x0)] * bool(examples.x0) + [Fraction(v) for v in x]
         for x in examples.X.tolist()

@@ -19,7 +19,7 @@ CYCLE = algorithms.Rule("cycle")
 
 
 def cut(X, y, size):
-    """The same rows in blocks, the same each time they are asked for."""
+    """The same rows in blocks, the same in every pass."""
     return InOrder(
         lambda: (
             Examples.from_arrays(X[i : i + size], y[i : i + size], labels=LABELS)

@@ -1,4 +1,4 @@
-"""The sieve drops only what cannot win: its answers are those of judging each vector alone."""
+"""The sieve drops only vectors that cannot win: its results match judging each vector alone."""
 
 import numpy as np
 import pytest

@@ -57,7 +57,7 @@ def test_every_help_ends_with_examples_that_run(folder, monkeypatch, capfd):
 
 
 def with_closed(arguments, folder, *closed):
-    """Exit code and stderr of the program where nobody reads stdout, stderr or both."""
+    """Return exit code and stderr of the program when stdout, stderr or both are closed pipes."""
     reading, writing = os.pipe()
     os.close(reading)
     streams = {name: writing if name in closed else subprocess.PIPE for name in STREAMS}

@@ -1,4 +1,4 @@
-"""More than two labels at the command line: learnt together, tested, explained, verified."""
+"""More than two labels at the command line: trained together, tested, explained, verified."""
 
 import json
 from fractions import Fraction

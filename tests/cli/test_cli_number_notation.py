@@ -166,7 +166,7 @@ def test_learning_predicting_and_verifying_agree_on_decimal_commas(run_command, 
     code, out, err = run_command("predict", "model.json", "d.csv", "--json")
     assert code == 0, err
     assert json.loads(out)["predictions"] == {"no": 40, "yes": 40}
-    (tmp_path / "new.csv").write_text("a;b\n2,5;3,5\n-1,5;1\n")  # b was whole when learnt
+    (tmp_path / "new.csv").write_text("a;b\n2,5;3,5\n-1,5;1\n")  # b had only integers in training
     code, out, err = run_command("predict", "model.json", "new.csv", "--json")
     assert code == 0, err
 

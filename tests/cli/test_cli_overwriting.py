@@ -107,7 +107,7 @@ def test_learn_replaces_only_a_model(run_command, here):
         code, _, err = run_command(*learn)
         assert (code, "model.json" in err, "-o FILE" in err) == (64, True, True)
         assert (here / "model.json").read_text() == foreign
-    assert run_command(*learn, "-o", "model.json")[0] == 0  # a person said so
+    assert run_command(*learn, "-o", "model.json")[0] == 0  # the user named it
     assert rb.load("model.json").target.column == "y"
 
 

@@ -1,4 +1,4 @@
-"""Published data sets, read and learnt as a person would."""
+"""Published data sets, read and trained on with the options that a user would give."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Parquet file beside a text: read while it holds that text, written over nobody's file."""
+"""The Parquet copy of a text: used while it matches the text, never written over other files."""
 
 import os
 

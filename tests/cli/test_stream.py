@@ -289,7 +289,7 @@ def test_a_duplicate_index_makes_a_bad_line(program, tmp_path):
     assert 'line 3: "1:1_0" is not ' in done.stderr
 
 
-# What cannot be done is said in one sentence
+# Errors get one sentence
 
 
 def test_each_error_has_its_exit_code(program, tmp_path):
@@ -481,7 +481,7 @@ def test_killing_at_a_hundred_moments_loses_and_repeats_nothing(tmp_path, nurser
     assert {end[-1] for end in codes} == {0}
     assert sum(same) == KILLS
     died = [code for end in codes for code in end[:-1]]
-    count_cases("streams killed, full or told to stop, then resumed", len(died))
+    count_cases("streams killed, out of space or interrupted, then resumed", len(died))
     first = [end[0] for end in codes]  # those that time ends may have been done before
     assert {code for n, code in enumerate(first) if n % 10 < 4} == {-signal.SIGKILL}
     assert set(first[4::10]) == {74}  # a full disk

@@ -220,7 +220,7 @@ def test_without_a_checkpoint_the_end_of_the_file_ends_the_line(run_command, tmp
 
 
 def mixed(chance, form):
-    """Lines of numbers, categories and text, some of them bad, some without an answer."""
+    """Lines of numbers, categories and text, some of them bad, some without a label."""
     for n in range(40):
         x = {"a": chance.random(), "color": chance.choice("xyz"), "note": "see you " * n + "soon"}
         x["note"] = x["note"] if n else "we will see you soon"

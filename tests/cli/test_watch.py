@@ -46,7 +46,7 @@ def test_the_page_is_opened_from_a_temporary_file_that_is_kept(folder):
     watch(browser=0)
     (page,) = folder.glob("rosenblatt-*.html")
     assert PAGE_MARK in page.read_bytes()
-    assert stat.S_IMODE(page.stat().st_mode) == 0o600  # its data are nobody else's
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600  # its data are private
     assert Path("opened").read_text() == f"{page.as_uri()}\n"
 
 

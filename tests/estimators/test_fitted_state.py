@@ -1,4 +1,4 @@
-"""A fitted estimator answers by what it learnt, whatever parameters are set afterwards."""
+"""A fitted estimator predicts by its weights, whatever parameters are set afterwards."""
 
 import warnings
 

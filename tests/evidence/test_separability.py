@@ -342,7 +342,7 @@ def test_without_widest_any_separator_is_enough():
     assert "\nThe widest margin is at least rho" in far.explain()
     assert "margin is at least " in repr(far)
     assert math.isinf(far.upper)
-    assert "inf" not in far.explain()  # nothing is said of a bound that is none
+    assert "inf" not in far.explain()  # an infinite bound is not mentioned
 
 
 def test_with_many_features_pla_is_tried_first():

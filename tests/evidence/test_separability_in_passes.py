@@ -172,7 +172,7 @@ def test_after_ctrl_c_the_verdict_is_undecided():
     s = separability_of(InOrder(batches))
     assert (s.verdict, s.proof) == ("undecided", None)
     assert "interrupted after 2 passes" in s.reason
-    assert s.weights is None  # it is right about some rows, and nobody knows about the others
+    assert s.weights is None  # they are known for some rows only
     assert s.upper >= rb.separability(X, y).margin  # what bounds some rows bounds all
 
 

@@ -451,7 +451,7 @@ def test_a_proof_is_about_its_data():
             proof.check(X, np.where(np.arange(5) == i, 1 - y, y))
 
 
-# What cannot be asked
+# Invalid requests
 
 
 @pytest.mark.parametrize(

@@ -363,7 +363,7 @@ def part(examples, rows):
 
 
 def test_a_tree_may_be_deeper_than_the_recursion_limit():
-    """Ten thousand pairs of rows: each is asked about, and whether it is right or not costs 1."""
+    """Ten thousand pairs of rows; the tree branches on each, and both branches cost 1."""
     many = 10_000
     about = (np.repeat(np.arange(many), 2)[:, None].astype(float), [0, 1] * many)
     parts = tuple(Conflict((2 * i, 2 * i + 1), (1, 1)) for i in range(3))

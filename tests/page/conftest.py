@@ -45,7 +45,7 @@ def page(browser, request):
 
 @pytest.fixture
 def opened(browser, saved):
-    """Opens the page from disk; at the end nothing may have gone wrong, or been asked for."""
+    """Open the page from disk; at the end, fail on any error or network request."""
     contexts, screens = [], []
 
     def open_page(hash="#data=separable", page: Path = saved, **given):

@@ -1,4 +1,4 @@
-"""Three to five labels on the page: drawn, learnt, linked and exported as two are."""
+"""Three to five labels on the page: drawn, trained, linked and exported as two are."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""JSON lines of a stream: parsed in one go or one by one, the same is predicted and learnt."""
+"""JSON lines of a stream give the same results parsed together and one by one."""
 
 from __future__ import annotations
 

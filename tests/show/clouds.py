@@ -8,7 +8,7 @@ import rosenblatt as rb
 
 
 def cloud(n=60, d=2, noise=0, gap=0.1):
-    """Examples around a line, their answers as words; `noise` of them turned around."""
+    """Examples around a line with words as labels; `noise` of the labels are flipped."""
     rng = np.random.default_rng(5)
     w, X = rng.normal(size=d), rng.uniform(-1, 1, (4 * n, d))
     score = X @ w / np.linalg.norm(w) + 0.1

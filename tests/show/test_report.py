@@ -1,4 +1,4 @@
-"""The report is one file that tells, draws and plays without a server or a network."""
+"""The report is one file with text, plots and a player that needs no server or network."""
 
 import json
 import pickle
