@@ -62,7 +62,7 @@ def read_model(model: Any, family: str | None = None) -> Model:
     if not (hasattr(model, "exog") and hasattr(model, "endog")):
         raise TypeError(
             "give X and y, a formula and a frame, or a model or result of statsmodels or "
-            f"pyfixest: {type(model).__name__} has no exog and endog."
+            f"pyfixest: a {type(model).__name__} has no exog and endog."
         )
     X = as_table(np.asarray(model.exog, dtype=np.float64))
     names = [str(name) for name in list(getattr(model, "exog_names", []))[: X.shape[1]]]
@@ -90,7 +90,7 @@ def read_model(model: Any, family: str | None = None) -> Model:
             y = pd.Categorical.from_codes(y.astype(np.intp), names_of_levels, ordered=True)
     elif family == "cox" and hasattr(model, "status"):
         if model.entry is not None:
-            raise ValueError("rows that enter late are not supported; leave out entry.")
+            raise ValueError("delayed entry is not supported; fit the model without entry=.")
         event = np.ones(len(y)) if model.status is None else model.status
         y, groups = np.column_stack((y, event)), model.strata
     elif family == "conditional":
@@ -184,7 +184,7 @@ def _family(model: Any) -> str:
         name = f"{name} with the link {link}"
     if found is None:
         raise ValueError(
-            f"whether estimates of {name} can be infinite is not known here; "
-            "give family=, one of those of rosenblatt.separation."
+            f"rosenblatt does not know whether estimates of {name} can be infinite; "
+            "give family=, one of the families of rosenblatt.separation."
         )
     return found

@@ -55,7 +55,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
-    """Raise ValueError unless a parameter is one of the choices."""
+    """Return a parameter as str; raise ValueError unless it is one of the choices."""
     choices = tuple(choices)
     if value not in choices:
         shown = ", ".join(repr(choice) for choice in choices)
@@ -115,7 +115,7 @@ def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
 
 
 def positive_number(name: str, value: Any) -> float:
-    """Raise ValueError unless a parameter is a number above 0."""
+    """Return a parameter as float; raise ValueError unless it is a finite number above 0."""
     # Python's own floats first: isinstance with an abstract class takes twenty times as long.
     number = type(value) is float or (
         isinstance(value, numbers.Real) and not isinstance(value, bool)
@@ -126,7 +126,7 @@ def positive_number(name: str, value: Any) -> float:
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """Raise ValueError unless a parameter is an integer of at least `least`."""
+    """Return a parameter as int; raise ValueError unless it is an integer >= `least`."""
     whole = type(value) is int or (
         isinstance(value, numbers.Integral) and not isinstance(value, bool)
     )

@@ -137,7 +137,7 @@ def random_examples(
 
 
 def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator) -> float:
-    """Return P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim, estimated if dim is above 2."""
+    """Return P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim: exact if dim <= 2, else estimated."""
     dim = len(f) - 1
     if dim > 2:
         X = rng.uniform(-1, 1, (FRESH_EXAMPLES, dim))

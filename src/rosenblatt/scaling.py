@@ -40,7 +40,7 @@ class Scaling:
 
     @classmethod
     def of(cls, blocks: Blocks) -> Scaling:
-        """Find, in one pass, the scaling that gives columns mean 0 and a spread of about 1."""
+        """Find the scaling that gives columns a spread of about 1, in one pass over the rows."""
         return cls.suiting(Spread.of(blocks))
 
     @classmethod
@@ -142,7 +142,7 @@ class Spread:
         )
 
     def _about(self, unit: Floats, centre: Floats) -> Spread:
-        """Return the spread in another unit, about another center."""
+        """Convert the spread to another unit per column and another center."""
         ratio, shift = self.unit / unit, centre / unit
         move = self.shift * ratio - shift
         sums = self.sums * ratio

@@ -258,7 +258,7 @@ class Result:
         return [strength for ranking in rankings for strength in ranking]
 
     def found(self) -> str:
-        """Describe the mistakes of the model, and the lower bound if it is close."""
+        """Describe the mistakes of the model and, if the lower bound is close, also the bound."""
         rows = plural(self.outcome.run.rows, "row")
         if self.mistakes is None:
             return "interrupted; the weights so far are kept"
@@ -506,7 +506,7 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
 
 
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
-    """Decide whether the rows are linearly separable, with rows named as in the data."""
+    """Decide whether the data are linearly separable; the result names rows as the data do."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)

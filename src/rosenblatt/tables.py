@@ -486,7 +486,7 @@ def first_changed(values: NDArray[Any], floats: NDArray[np.float64]) -> int | No
 
 
 def is_changed(cell: Any, number: float) -> bool:
-    """Return whether a cell is an integer that differs from its double.
+    """Return whether a cell is an integer that differs from a double, its conversion.
 
     Examples
     --------
@@ -505,7 +505,7 @@ def is_changed(cell: Any, number: float) -> bool:
 
 
 def is_changed_text(text: str) -> bool:
-    """Return whether a number in text is an integer that a double cannot hold.
+    """Return whether a text is an integer that a double cannot hold exactly.
 
     Examples
     --------

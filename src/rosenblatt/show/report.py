@@ -166,7 +166,7 @@ def report(clf: Any, X: Any, y: Any) -> Report:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Everything that a report shows."""
+    """Content of a report: verdict, examples, model, training and accuracy."""
 
     title: str
     facts: Sequence[tuple[str, str]]  # names and sentences, in order
@@ -179,7 +179,6 @@ class Findings:
 
 
 def _page(found: Findings) -> Report:
-    """Render the report page from its template."""
     examples, h = found.examples, found.hypothesis
     many = examples.multiclass
     labels = examples.label_names

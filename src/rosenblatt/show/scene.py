@@ -127,7 +127,7 @@ def _view_of_labels(examples: Examples, h: JointHypothesis) -> View:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything that a picture of examples and a linear classifier shows."""
+    """Content of a picture of examples and a linear classifier."""
 
     points: Floats  # (k, 2): coordinates of the examples that are drawn
     rows: NDArray[np.intp]  # their row numbers
