@@ -304,7 +304,6 @@ def whole(w: Sequence[Fraction]) -> Vector:
 
 
 def _plain(numbers: Sequence[int]) -> Vector:
-    """Divide integers by their greatest common divisor."""
     divisor = math.gcd(*numbers) or 1
     return tuple(v // divisor for v in numbers)
 

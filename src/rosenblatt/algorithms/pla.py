@@ -319,7 +319,6 @@ def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
 
 
 def _places(order: Order, rows: Ints) -> Ints:
-    """Return the position of each of these rows in an order of visits."""
     if isinstance(order, range):
         return rows - order.start if order.start else rows
     places = np.empty(int(order.max(initial=0)) + 1, dtype=order.dtype)

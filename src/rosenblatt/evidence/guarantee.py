@@ -290,5 +290,4 @@ def lengths_of(examples: Examples) -> Floats:
 
 
 def _rounding_bound(bound: Floats, value: Floats) -> Floats:
-    """Bound the rounding error of each sum of t terms in double precision."""
     return np.asarray(1e-15 * (10 + np.arange(len(bound))) * (np.abs(bound) + np.abs(value)))

@@ -351,7 +351,6 @@ def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tup
 
 @functools.cache
 def _primes(count: int) -> tuple[int, ...]:
-    """Return the `count` largest primes below 2^31."""
     import flint
 
     odd = range(2**31 - 1, 0, -2)

@@ -208,7 +208,6 @@ class Proof(SavedProof):
         return evidence.check()
 
     def _to_dict(self) -> dict[str, Any]:
-        """Return the proof as a dict for JSON, without the checksum."""
         more: dict[str, Any] = {
             "tree": self.tree and self.tree.to_dict(),
             "duplicates": [list(group) for group in self.duplicates],
@@ -229,7 +228,6 @@ class Proof(SavedProof):
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> Proof:
-        """Create a proof from the dict that `_to_dict` returns."""
         proof = cls(
             str(content["claim"]),
             str(content["data"]),

@@ -454,7 +454,6 @@ def next_steps(s: Separation) -> list[tuple[str, str]]:
 
 
 def _describe_basis(s: Separation) -> str:
-    """Return a sentence on the rows that the finite estimates are based on."""
     finite = sum(1 for why in s.reasons.values() if why == FINITE)
     if not finite:
         return "No estimate is finite."
@@ -472,7 +471,6 @@ def _describe_basis(s: Separation) -> str:
 
 
 def _render_report(s: Separation) -> str:
-    """Return the full report: summary, coefficients, separated rows and next steps."""
     rows = s.row_names.join(s.rows.tolist(), 12).split(" ", 1)[1] if s else ""
     shown = ["", f"{which_rows(s)}: {rows}."] if s else []
     if s.kind == "undecided":

@@ -242,7 +242,6 @@ class SeparationProof(SavedProof):
         return f"{self.kind} separation, family {self.family}"
 
     def _to_dict(self) -> dict[str, Any]:
-        """Return the proof as a dict for JSON, without the checksum."""
         return {
             "format": self.FORMAT,
             "kind": self.kind,
@@ -256,7 +255,6 @@ class SeparationProof(SavedProof):
 
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> SeparationProof:
-        """Create a proof from the dict that `_to_dict` returns."""
         return cls(
             str(content["kind"]),
             str(content["family"]),

@@ -306,7 +306,6 @@ def _name_row(n: int, other: str | None, names: RowNames) -> str:
 
 
 def _describe_conflict(conflict: Conflict, names: RowNames, many: bool) -> str:
-    """Return a clause that says which rows no line classifies all correctly."""
     none = "no weights classify" if many else "no line classifies"
     if conflict.rest:
         return f"{none} all rows correctly"
