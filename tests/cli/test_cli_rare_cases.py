@@ -22,7 +22,7 @@ def flowers(tmp_path, monkeypatch):
 
 
 def test_labels_without_an_order_are_refused_in_one_sentence():
-    with pytest.raises(ValueError, match=r"1\.5 and 'x' .* no order"):
+    with pytest.raises(ValueError, match=r"1\.5 and 'x' .* cannot be sorted"):
         rb.OnlinePerceptron(labels=[1.5, 2, "x"])
 
 
