@@ -73,7 +73,7 @@ def test_a_model_has_a_card(separable, tmp_path):
     rb.save(clf, tmp_path / "model.json")
     text = text_of(rb.load(tmp_path / "model.json"))
     assert "x1 and x2" in text
-    assert f"corrections {clf.n_updates_}" in text
+    assert f"updates {clf.n_updates_}" in text
 
 
 def test_an_empty_trace_has_a_card():
