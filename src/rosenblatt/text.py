@@ -278,7 +278,7 @@ def describe_rule(yes: str, threshold: float) -> str:
 def describe_unconverged(reason: str, made: str, mistakes: float, examples: int, ask: str) -> str:
     """Return the warning that PLA stopped before it converged.
 
-    `made` says how many updates it made, and `ask` names the function that decides separability.
+    `made` says how many updates and epochs it made; `ask` names the function for separability.
     """
     return (
         f"Perceptron stopped at {reason} after {made} and still makes "

@@ -286,7 +286,7 @@ def parse_labels(text: str) -> list[Any]:
 
 
 def _check_progress(streamer: Streamer) -> None:
-    """Raise DataError if no row was read or learned from, unless a checkpoint is kept."""
+    """Raise DataError if all lines were bad or, without a checkpoint, if nothing was learned."""
     name, tally, feed = streamer.stream.name, streamer.tally, streamer.feed
     if tally.predicted == 0 and tally.bad:
         lines = plural(tally.bad, "line")
