@@ -49,17 +49,17 @@ KINDS = {
     "model": FileKind(
         2,
         "a model; rb.load and rosenblatt predict read it",
-        "Create it again with rosenblatt learn -o, rosenblatt stream --save, or save in Python",
+        "Create it again with rosenblatt learn or rosenblatt stream, or with save in Python",
     ),
     "proof": FileKind(
         3,
         "a proof; rosenblatt verify reads it",
-        "Create it again with rosenblatt separable --proof, or rosenblatt.separability in Python",
+        "Create it again with rosenblatt separable, or with rosenblatt.separability in Python",
     ),
     "separation": FileKind(
         2,
         "a proof of a separation; rosenblatt verify reads it",
-        "Create it again with rosenblatt separation --proof, or rosenblatt.separation in Python",
+        "Create it again with rosenblatt separation, or with rosenblatt.separation in Python",
     ),
     "stream checkpoint": FileKind(
         2,

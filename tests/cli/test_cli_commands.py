@@ -185,7 +185,7 @@ def test_a_changed_proof_is_refused(run_command, run_json, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(value))
     code, _, err = run_command("verify", "p.json", "xor.csv")
     assert code == 65
-    assert err.startswith("rosenblatt: p.json is not a proof")
+    assert err.startswith("rosenblatt: p.json was changed after it was written")
 
 
 @pytest.mark.slow_without_jit
