@@ -181,7 +181,7 @@ CELLS = {
         "File in passes": verify,
         "Dask": lambda: rosenblatt.dask.check_proof(proof(), *parted()),
     },
-    "Separation, with a proof": {
+    "Separation (infinite estimates), with a proof": {
         "In memory": lambda: rb.separation(X, y),
         "Dask": lambda: rb.separation(lazy(), "y"),
     },

@@ -232,8 +232,8 @@ def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
         twice = len(set(texts)) < len(texts) or (fill is not None and "" in texts)
         if blank or changed or twice:
             raise FoldingError(
-                "OneHotEncoder cannot be saved in a model file if it encodes numbers that another "
-                "step changed, or categories that differ only in blanks or in being missing"
+                "OneHotEncoder cannot be saved in a model file if an earlier step changed its "
+                "numbers, or if categories differ only in blanks or are missing in two ways"
             )
         spelled = [_spellings(value, text) for value, text in zip(values, texts, strict=True)]
         zeros = dict.fromkeys(() if drop is None else spelled[drop], Fraction(0))

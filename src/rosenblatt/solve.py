@@ -196,9 +196,9 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Stages in which always predicting the most frequent label is better.
+        """Where the model does worse than always predicting the most frequent label.
 
-        "learning": on the training rows; "test": on the test rows.
+        "learning" stands for the training rows, "test" for the test rows.
         """
         return list(self._warnings())
 
@@ -506,7 +506,7 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
 
 
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
-    """Decide whether the data are linearly separable; the result names rows as the data do."""
+    """Decide whether the data are linearly separable; the result numbers rows as the data do."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)

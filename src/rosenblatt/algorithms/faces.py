@@ -246,12 +246,12 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column minus its median, as integers in units of unit·2^-places, unit near its spread."""
+    """A column minus its median, as integer multiples of unit·2^-places."""
 
     values: list[int]
     places: int
     middle: Fraction
-    unit: Fraction
+    unit: Fraction  # close to the spread of the column
 
     @classmethod
     def constant(cls, x0: float, n: int) -> _Column:

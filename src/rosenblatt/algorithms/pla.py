@@ -68,7 +68,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """The mean of the vectors w after each of some visits, and the number of visits."""
+    """Mean of the vectors w after each visit, and the number of visits."""
 
     hypothesis: Hypothesis
     visits: int

@@ -175,7 +175,7 @@ def add_gains(scores, size, error, scratch):
 
 
 def side(corners, scores, size):
-    """Return the side to halve: two corners far apart, between which many rows change sign."""
+    """Return the edge to bisect: two vertices far apart between which many rows change sign."""
     m = scores.shape[0]
     a, b, most = 0, 1, -1.0
     step = 1 + size // SAMPLE
@@ -194,7 +194,7 @@ def side(corners, scores, size):
 
 
 def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
-    """Mark each unmarked row whose hyperplane meets a simplex where w may cost less than a limit.
+    """Mark rows whose hyperplane meets a simplex that may contain a w of cost below `bound`.
 
     Simplices begin with those of the axes and are halved repeatedly. A part is one of the first
     simplices with a path of halves to begin with. After `nodes` cuts no more are made.

@@ -269,7 +269,7 @@ class StreamStatus:
 
 
 def make_table(*headings: str, widest: int | None = None) -> Table:
-    """Create a table without lines; `widest` is the maximum width of all columns but the last."""
+    """Create a table without borders; no column but the last is wider than `widest`."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")

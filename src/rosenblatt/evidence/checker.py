@@ -407,7 +407,9 @@ def _check_duplicates(groups: Sequence[Vector], n_rows: int) -> None:
     seen: set[int] = set()
     for group in groups:
         if len(group) < 2 or list(group) != sorted(set(group)):
-            raise ProofError("a group of equal rows must have two or more, each once, in order.")
+            raise ProofError(
+                "a group of equal rows must list two or more rows, each once, in ascending order."
+            )
         if group[0] < 0 or group[-1] >= n_rows:
             raise no_such_row(group[0] if group[0] < 0 else group[-1])
         if twice := seen.intersection(group):

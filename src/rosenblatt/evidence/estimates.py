@@ -251,8 +251,8 @@ class LimitingModel:
         """Return the rows that overlap, with columns that are independent on these rows."""
         if self.family in ("multinomial", "ordinal"):
             raise ValueError(
-                f"no smaller design has the estimates of the family {self.family!r}, since a row "
-                "may be separated from one label and overlap with another; use .estimates."
+                f"with family={self.family!r} there is no reduced design, because a row can be "
+                "separated from one label and overlap with another; read s.estimates instead."
             )
         rows = self._rows(limit=True)
         X = self.data.X[rows]

@@ -44,7 +44,7 @@ class Residues(NamedTuple):
 
 
 class Pivots(NamedTuple):
-    """Rows that determine one column each, in an order in which their other columns are known."""
+    """Rows that determine one column each, sorted so that their other columns come earlier."""
 
     rows: Ints
     columns: Ints
@@ -370,7 +370,7 @@ def solve(equations: Ints, values: Ints, prime: int) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Find rows that determine one column each, and write both; return how many were found."""
+    """Write rows that determine one column each, and these columns; return their number."""
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.
     count, total = np.zeros(n, np.int64), np.zeros(n, np.int64)

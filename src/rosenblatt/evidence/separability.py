@@ -290,7 +290,7 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
 
 class _Search(Blocks):
-    """A decision in progress: the working set, facts about all rows, and their blocks."""
+    """A decision in progress: the working set, a summary of all rows, and their blocks."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()

@@ -91,7 +91,9 @@ class NullSpace:
             values = np.array([v for some in self.values for v in some], dtype=np.int64)
             pivots = Pivots(*(np.array(some, dtype=np.int64) for some in self.pivots))
         except (OverflowError, ValueError, TypeError):
-            raise ProofError("the null space must have integers of at most 64 bits.") from None
+            raise ProofError(
+                "the entries of the null space must be integers of at most 64 bits."
+            ) from None
         rows = int(pinned.sum())
         if (
             _outside(columns, X.shape[1])
@@ -107,7 +109,9 @@ class NullSpace:
         ).tocsr()
         alone = basis[np.flatnonzero(np.diff(basis.indptr) == 1)]
         if (values == 0).any() or len(np.unique(alone.indices)) < len(lengths):
-            raise ProofError("the vectors of the null space may depend on one another.")
+            raise ProofError(
+                "the vectors of the null space are not shown to be linearly independent."
+            )
         rank = proved_rank(X[np.flatnonzero(pinned)], pivots)
         if rank + len(lengths) != X.shape[1]:
             raise ProofError(f"the proof shows only rank {rank} for the pinned rows.")

@@ -57,7 +57,7 @@ HANDLING = 4  # time of all other work on rows / time of converting them to frac
 
 @dataclass(frozen=True, eq=False)
 class DataSummary:
-    """R and the sizes of the columns, from one pass over the data."""
+    """Radius R and the largest absolute value of each column, from one pass over the data."""
 
     radius: float  # R
     columns: Floats  # the largest entry of each column, x0 included

@@ -246,7 +246,7 @@ class StreamMemory:
         return predictions
 
     def _in_columns(self, layout: Names, rows: Rows) -> rule.Memory:
-        """Copy the memory to arrays; their columns are x0, those of a block, and other features."""
+        """Copy the weights to arrays with columns x0, those of the block, and other features."""
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
             for vector in self.by_name():

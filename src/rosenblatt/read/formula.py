@@ -169,7 +169,7 @@ class Formula:
 
 
 def _targets(expressions: list[str]) -> tuple[str, ...]:
-    """Return the columns on the left side of a formula; () if something is computed there."""
+    """Return the columns on the left side of a formula; () if a value is computed there."""
     if len(expressions) == 1 and (pair := PAIR.fullmatch(expressions[0])):
         expressions = [pair[1], pair[2]]
     found = [COLUMN.fullmatch(one) for one in expressions]

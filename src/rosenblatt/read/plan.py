@@ -207,7 +207,7 @@ def check_column_names(names: Sequence[str], options: ColumnOptions) -> None:
 
 
 def find_column(names: Sequence[str], given: str, parameter: str) -> str:
-    """Find a column by its name, by its number from 1, or by its number from the end, -1."""
+    """Find a column by name, by number from 1, or by number from the end (-1 is the last)."""
     if given in names:
         return given
     try:

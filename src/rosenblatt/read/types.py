@@ -241,7 +241,7 @@ class Distinct:
         return self.most is not None and len(self.values) > self.most
 
     def add(self, values: Any) -> None:
-        """Add an Arrow array of distinct values."""
+        """Add the distinct values of a batch, an Arrow array, to those known."""
         if not self.many:
             most = len(values) if self.most is None else self.most + 1
             new = values if len(values) <= most else values.slice(0, most)

@@ -208,7 +208,7 @@ class Reasons:
         return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
 
     def _sparse(self, row: Any, weights: NDArray[np.float64]) -> str:
-        """Return the reasons of a sparse row: stored entries and number columns contribute."""
+        """Describe what the stored entries and number columns of a row contribute to its score."""
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
