@@ -54,7 +54,7 @@ def test_any_changed_digit_is_detected(saved):
 def test_wrong_formats_kinds_and_programs_are_named(saved):
     whole = json.loads(saved.read_text())
     for change, sentence in [
-        ({"format": 1}, r"has format 1; .* reads format 2\. .* rosenblatt stream --save"),
+        ({"format": 1}, r"has format 1; .* reads format 2\. .* rosenblatt stream"),
         ({"rosenblatt": "proof"}, "is a proof"),
         ({"rosenblatt": "pickle"}, "not a model of rosenblatt"),
     ]:
@@ -70,7 +70,7 @@ def test_files_of_version_0_1_are_refused_with_a_remedy(tmp_path, kind):
         (tmp_path / name).write_text(json.dumps(old))
     if kind == "online perceptron":
         for read in (rb.OnlinePerceptron.load, rb.load):
-            with pytest.raises(DataError, match=r"format 1; .* rosenblatt stream --save"):
+            with pytest.raises(DataError, match=r"format 1; .* rosenblatt stream"):
                 read(tmp_path / "model.json")
     else:
         with (
