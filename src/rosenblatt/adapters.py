@@ -37,7 +37,10 @@ UNFITTED = "the estimates of {} cannot be fitted here; fit your model without th
 
 
 class Model(NamedTuple):
-    """Regression of another library's model: its table and target, or its formula and data."""
+    """Data and settings of a regression, read from a model of another library.
+
+    The data are a table X and a target y or, with a formula, the data frame of the formula.
+    """
 
     X: Any  # a table of numbers, or the data of a formula
     names: tuple[str, ...]  # of the columns, including the intercept
@@ -55,7 +58,7 @@ class Model(NamedTuple):
 
 
 def read_model(model: Any, family: str | None = None) -> Model:
-    """Read the regression from a model, fitted or not; `family` replaces the model's own."""
+    """Read data and settings from a fitted or unfitted model; `family` overrides the model's."""
     if type(model).__module__.startswith("pyfixest."):
         return _read_pyfixest(model, family)
     model = getattr(model, "model", model)
@@ -152,7 +155,7 @@ def _offset(model: Any, n: int) -> Any:
 
 
 def _link(model: Any) -> tuple[str, str]:
-    """Return the link of a binomial model and, if it cannot be fitted here, the reason."""
+    """Return the link of a binomial model, and a message if that link cannot be fitted here."""
     name, own = type(model).__name__, getattr(model, "family", None)
     link = "probit" if name == "Probit" else ""
     if own is not None:

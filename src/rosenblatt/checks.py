@@ -20,7 +20,7 @@ SAMPLE = 64  # labels that are compared first
 
 
 def column_or_1d(y: Any) -> Any:
-    """Return a column of labels as a 1-d array, with scikit-learn's warning."""
+    """Return labels as a 1-d array; warn about a column vector, as scikit-learn does."""
     if isinstance(y, list) and y and isinstance(y[0], list | tuple):
         y = np.asarray(y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
@@ -136,7 +136,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def finite(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return finite numbers in a shape; raise ValueError on NaN, infinity or another size."""
+    """Return an array in a shape; raise ValueError on NaN, infinity or a wrong size."""
     try:
         array = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:

@@ -30,7 +30,7 @@ class OutOfTimeError(Exception):
 
 
 class _Paused:
-    """Total seconds of all pauses, and the number of threads that pause the clock now."""
+    """Total seconds of all pauses, and the number of threads that currently pause the clock."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -59,7 +59,7 @@ def pause_clock() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Exclude a `with` block that imports or compiles from time limits, and delay Ctrl-C."""
+    """Exclude a `with` block from time limits and delay Ctrl-C, while it imports or compiles."""
     with delay_interrupts(), pause_clock():
         yield
 
@@ -77,7 +77,7 @@ class Stopwatch:
 
     @property
     def not_counted(self) -> float:
-        """Seconds since the start that time limits exclude."""
+        """Seconds of pauses since the start, which do not count toward time limits."""
         return _paused.seconds - self.paused
 
 
@@ -119,11 +119,11 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether the deadline has passed; always False for a job with few numbers."""
+        """Return whether a job must stop: the deadline has passed and the job has many numbers."""
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:
-        """Return a deadline after the share `part` of the time left.
+        """Return an earlier deadline, when the share `part` of the remaining time has passed.
 
         A last step that begins before it may take the share `late`.
         """
@@ -138,7 +138,7 @@ class Deadline:
             raise OutOfTimeError
 
     def check_step(self, seconds: float) -> None:
-        """Raise OutOfTimeError if a step of this many seconds cannot end in time."""
+        """Raise OutOfTimeError if a step that takes this many seconds would end too late."""
         self.check()
         if max(self.end, self.late) < now() + seconds:
             raise OutOfTimeError
@@ -222,7 +222,7 @@ class MistakeProgress(StatusLine):
 
 
 class Reporter:
-    """Receiver of reports on a job, which prints nothing; interfaces replace it."""
+    """Base class of progress reporters, which prints nothing; each interface has its own."""
 
     def step(self, name: str, text: str | Message) -> None:
         """Report a finished step."""

@@ -49,7 +49,7 @@ class Costs:
         return int(self.each[rows].sum()) if len(rows) else 0
 
     def number(self, cost: int) -> float:
-        """Return a cost for display: a count, or the nearest float."""
+        """Return a cost for display: the number of rows, or the float nearest to their weight."""
         if self.exponent is None:
             return cost
         try:
@@ -58,7 +58,7 @@ class Costs:
             return math.inf
 
     def number_below(self, cost: int) -> float:
-        """Return a cost as a count, or the largest float not above it."""
+        """Return a cost as an integer, or as the largest float that is not above the exact cost."""
         if self.exponent is None:
             return cost
         near = min(self.number(cost), sys.float_info.max)

@@ -90,7 +90,7 @@ class Kernel:
         return self.jitted(*arguments)
 
     def _stays_plain(self, work: int) -> bool:
-        """Return whether a call is small enough for plain Python; if so, count its work."""
+        """Return whether a call is small enough to stay in plain Python, and record such calls."""
         done = _done_in_python.get()
         if done is None or work > min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
             return False
@@ -136,7 +136,7 @@ def _digest_of_shared_files() -> str:
 
 
 def _kind(argument: Any) -> Any:
-    """Return the row format and types that a compiled version depends on."""
+    """Return the row format and types of an argument, which select the compiled version."""
     if isinstance(argument, tuple):
         first, second = argument[:2]
         return type(argument), _kind(first), getattr(second, "dtype", None)
@@ -162,7 +162,7 @@ def plain_at_first() -> Iterator[None]:
 
 
 def for_one_job() -> bool:
-    """Return whether `plain_at_first` is active, so that few kernels should be compiled."""
+    """Return whether `plain_at_first` is active: the process does one job and ends."""
     return _done_in_python.get() is not None
 
 
@@ -199,7 +199,7 @@ def bind_by_format(
 
 
 def helpers(*functions: Callable[..., Any], **options: Any) -> None:
-    """Register functions with Numba, unchanged, so that kernels can call them."""
+    """Register Python functions with Numba, so that kernels can call them."""
     from numba.extending import register_jitable
 
     for function in functions:
@@ -347,7 +347,7 @@ _max_threads: ContextVar[int | None] = ContextVar("max threads", default=None)
 
 @contextmanager
 def at_most(threads: int) -> Iterator[None]:
-    """Limit the threads of passes over all rows; the results do not depend on it."""
+    """Limit the number of threads of passes over all rows, without changing any result."""
     token = _max_threads.set(threads)
     try:
         yield

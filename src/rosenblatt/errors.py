@@ -115,7 +115,7 @@ class FileRowError(DataError):
 
 
 class RowError(ValueError):
-    """Error about rows, given by position; each interface spells them in its own way.
+    """Error about rows, given by position; an interface may count rows from 0 or from 1.
 
     By default, rows are counted from 0.
 
@@ -132,7 +132,7 @@ class RowError(ValueError):
         self.rows = tuple(map(int, rows)) if isinstance(rows, Sequence) else (int(rows),)
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
-        """Return the message, with the rows spelled by `names`."""
+        """Return the message, with the rows named by `names`."""
         return f"{self.before}{names.join(self.rows) if self.rows else ''}{self.after}"
 
     def map_rows(self, positions: Any) -> Self:

@@ -179,7 +179,7 @@ class Examples(Blocks):
         return bool(np.allclose(one, two, tolerance, tolerance * np.abs(one).max()))
 
     def pick(self, at: NDArray[np.intp], first: int = 0) -> Picked:
-        """Return the rows at some positions of a block, with their row numbers in the data.
+        """Return rows by their positions in a block, with their row numbers in the data.
 
         `first` is the row number of the block's first row.
         """
@@ -202,7 +202,7 @@ class Examples(Blocks):
 
     @property
     def size(self) -> int:
-        """Number of weights; each weight vector has a slot for w0."""
+        """Number of weights, including a w0 for each weight vector even without an intercept."""
         return self.vectors * (self.d + 1)
 
     @property
@@ -244,7 +244,7 @@ class Examples(Blocks):
 
     @property
     def in_order(self) -> range | NDArray[np.unsignedinteger[Any]]:
-        """Numbers of the rows with nonzero weight, in file order; a range without weights."""
+        """Numbers of the rows with nonzero sample weight, in file order; a range if unweighted."""
         return range(self.n) if self.weights is None else self.kept
 
     @property
@@ -318,7 +318,7 @@ class Examples(Blocks):
         return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Insert w0 = 0 into augmented weights without intercept; return others unchanged."""
+        """Insert w0 = 0 if there is no intercept, else return the augmented weights unchanged."""
         if self.x0:
             return augmented
         return np.concatenate((np.zeros((*augmented.shape[:-1], 1)), augmented), axis=-1)
@@ -353,7 +353,7 @@ class Examples(Blocks):
         return products(self.X, self.add_slot(w), self.x0, self.y)
 
     def augmented_rows(self, rows: Any = slice(None)) -> NDArray[np.float64]:
-        """Return some augmented rows as a new array: x0 first, if there is an intercept."""
+        """Return the given rows as a new array, with x0 in front if there is an intercept."""
         X = to_dense(self.X[rows])
         x0 = np.full((len(X), int(bool(self.x0))), self.x0)
         return np.concatenate((x0, X), axis=1, dtype=np.float64)
@@ -473,7 +473,7 @@ class KeslerRows(Blocks):
                 yield kesler_rows(block, self.reduced, slice(begin, begin + step))
 
     def name_pairs(self, rows: Iterable[int]) -> LabelPairs:
-        """Find the example and the competing label of some rows, in at most one pass."""
+        """Return the example and the competing label of the given rows, in at most one pass."""
         whole = self.blocks.loaded
         if whole is not None:
             return LabelPairs(whole.labels, whole.y)
@@ -554,7 +554,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the stored entries of row n, then x0: their positions in w and their values.
+    """Return positions in w and values of the stored entries of row n, followed by x0.
 
     A position repeats if a CSR matrix stores an entry twice.
     """
@@ -569,7 +569,7 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> rowformats.Dense | rowformats.Sparse:
-    """Return some rows of a checked table in the kernels' format, read-only."""
+    """Return a part of a checked table in the format of the kernels, read-only."""
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False

@@ -101,7 +101,7 @@ def register_onnx_converters() -> None:
 
 
 class Graph:
-    """An ONNX graph under construction; its values are referred to by name."""
+    """An ONNX graph under construction, whose tensors are referred to by name."""
 
     def __init__(self, prefix: str, dtype: str = "float64") -> None:
         self.prefix, self.dtype = prefix, dtype  # of all names; of numbers in the input
@@ -118,7 +118,7 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add an input with one entry per row; return its name, or that of its float64 numbers."""
+        """Add an input with one entry per row; return its tensor's name, as float64 if numeric."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 
@@ -127,7 +127,7 @@ class Graph:
         return self.helper.make_tensor_value_info(name, number, ["rows", *width])
 
     def encode(self, encoding: Encoding) -> str:
-        """Add nodes that encode columns as the numbers that weights multiply; return their name."""
+        """Add graph nodes that turn columns into features; return the feature tensor's name."""
         columns = encoding.columns
         if all(isinstance(column, Number) for column in columns):
             X = self.input("X", self.dtype, len(columns))
@@ -166,7 +166,7 @@ class Graph:
         self.node("Gather", self.constant(labels.astype(_type(labels))), place, name=label)
 
     def finish(self, X: str, line: Hypothesis, labels: Any, features: Any) -> Any:
-        """Return the complete ONNX model; names of its outputs differ from those of its inputs."""
+        """Return the complete ONNX model; no output has the same name as an input."""
         taken = {one.name for one in self.inputs}
         label, scores = (name + "_" * (name in taken) for name in ("label", "scores"))
         self.classify(X, line, labels, label, scores)

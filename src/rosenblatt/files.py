@@ -50,7 +50,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Raise UsageError if a file exists and its beginning lacks the mark of this program."""
+    """Raise UsageError if a file exists whose first bytes lack `mark`: another program wrote it."""
     if not os.path.isfile(path):
         return
     try:
@@ -120,7 +120,7 @@ def replacing(path: str | Path) -> Iterator[str]:
 
 
 def _resolve_output(path: str | Path) -> Path:
-    """Return the path behind symbolic links; raise WriteError if no file can be written there."""
+    """Follow symbolic links and return the path; raise WriteError if it cannot hold a file."""
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise WriteError(f"cannot write {path}: it is a directory.")
@@ -224,7 +224,7 @@ class CheckpointFolder:
         write_checksummed(self.file, self.KIND, content)
 
     def read(self, resume: bool) -> Any | None:
-        """Return the checkpoint, None if there is none; raise UsageError unless `resume` is set."""
+        """Return the checkpoint or None; raise UsageError if one exists and `resume` is false."""
         if not self.file.exists():
             return None
         if not resume:

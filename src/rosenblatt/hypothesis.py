@@ -67,9 +67,9 @@ class Hypothesis:
 
     @staticmethod
     def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:
-        """Return a `Hypothesis`, or a `JointHypothesis` for weights with a row per label.
+        """Return a `JointHypothesis` if w has a row per label, else a `Hypothesis`.
 
-        Weights have a slot for w0, also if x0 is 0.
+        w includes w0, even if x0 is 0.
         """
         return (Hypothesis if w.ndim == 1 else JointHypothesis)(w, x0, zero)
 
@@ -174,7 +174,7 @@ class Hypothesis:
     def _decide_exactly(
         self, examples: Examples, rows: NDArray[np.intp], share: float
     ) -> NDArray[np.bool_]:
-        """Return which of a few rows are mistakes; raise RowError on NaN or infinity."""
+        """Return a mask of the given rows that are mistakes; raise RowError on NaN or infinity."""
         X, y = _take_finite(examples, rows)
         s = self.safe_scores(X)
         wrong = np.where(s == 0, self.zero, s) * y <= 0
@@ -186,7 +186,7 @@ class Hypothesis:
         return np.asarray(wrong)
 
     def _needs_exact(self, X: Any, s: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-        """Return which of a few rows have a score s whose sign rounding could change."""
+        """Return a mask of the rows whose score s may have the wrong sign due to rounding."""
         w, sizes = np.abs(self._plain).reshape(-1, X.shape[1] + 1).max(axis=0), abs(X)
         touched: NDArray[Any] = (sizes != 0) @ (w[1:] != 0) | bool(w[0] * self.x0)
         with np.errstate(all="ignore"):
@@ -259,14 +259,14 @@ class JointHypothesis(Hypothesis):
         return result
 
     def _highest(self, s: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the label with the highest score in each row; `zero` decides between equals."""
+        """Return the label with the highest score in each row; `zero` decides if labels tie."""
         if self.zero > 0:
             return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
         return np.asarray(s.argmax(axis=1))
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """Position, for each label, of the first label with the same weights."""
+        """For each label, the position of the first label with the same weights."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 
@@ -279,7 +279,7 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return which rows of scores are mistakes, and the two results of `lead`."""
+        """Return a mask of the mistakes, and the lead and competing label of each row."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 

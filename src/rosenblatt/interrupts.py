@@ -57,7 +57,7 @@ class _Program:
         self.phase = "starting"  # then "working", which Ctrl-C can stop, and "finishing"
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt after the end of any import; a second Ctrl-C ends the process."""
+        """Raise KeyboardInterrupt, but not during an import; a second Ctrl-C ends the process."""
         if number == signal.SIGINT:
             now = time.monotonic()
             if self.requested_at is not None:
@@ -79,7 +79,7 @@ class _Program:
             handler(AGAIN, frame)
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Raise KeyboardInterrupt again if a callback or a finalizer could not propagate it."""
+        """Raise a KeyboardInterrupt again that a callback or a finalizer could not propagate."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return

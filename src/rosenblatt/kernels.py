@@ -26,7 +26,7 @@ def pla(D, order, zero, w, trace, ends):
 
 
 def pocket(D, trace, w, fewest, tolerance):
-    """Repeat updates of PLA until w has fewer mistakes than the pocket; return t, or 0."""
+    """Repeat updates of PLA until w beats the pocket; return the number t of updates, or 0."""
     for t in range(len(trace)):
         n = trace[t]
         add(D, n, w, step(D, n))

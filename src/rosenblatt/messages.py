@@ -1,4 +1,4 @@
-"""Messages that name parameters, which each interface spells in its own way."""
+"""Messages that name parameters, spelled as keywords in Python and as options in the shell."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Parameter:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Message:
-    """A text with parameters that each interface spells in its own way.
+    """A text with parameters, spelled as keywords in Python and as options in the shell.
 
     Parts are text, parameters and other messages. `str` spells parameters as Python keywords.
 

@@ -142,7 +142,7 @@ class Model:
         return self.hypothesis.w
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of each row, which is positive for the second of two labels.
+        """Return the score of each row; with two labels, a positive score predicts the second.
 
         With more than two labels, each row has one score per label.
 
@@ -206,7 +206,7 @@ class Model:
 
 
 def rows_to_table(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Any:
-    """Convert rows to an Arrow table with these columns; a missing key is a missing value."""
+    """Convert dicts to rows of an Arrow table; a key that a dict lacks is a missing value."""
     columns = {}
     for name in names:
         values = [row.get(name) for row in rows]
@@ -253,7 +253,7 @@ def save(model: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Model:
-    """Read a model file, which is validated; no code in it is executed.
+    """Read and validate a model file; nothing in the file is executed as code.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def load(path: str | Path) -> Model:
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file; the model of a stream may have fewer than two labels."""
+    """Read a model file; also accept the model of a stream that has had fewer than two labels."""
     parts = ColumnParts(str(path), "model")
     value = parts.of_format(strictjson.read(str(path)))
     stream = value.get("stream")
@@ -348,7 +348,7 @@ def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, A
 
 
 class ColumnParts(strictjson.Parts):
-    """Checked reading of the columns and the target in a model file or a proof file."""
+    """Reader that validates the columns and the target in a model file or a proof file."""
 
     def target(self, value: Any, encoding: Encoding, least: int = 2) -> TargetColumn:
         """Read the target column and its labels; the column must not be a feature."""
@@ -382,7 +382,7 @@ class ColumnParts(strictjson.Parts):
         return self.number(value, where)
 
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
-        """Read the encoding of the columns; append their weights to `weights` unless it is None."""
+        """Read the encoding of the columns; append each column's weights to `weights`, if given."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not (listed or "stream" in value):
             self.wrong('"columns"', "is not a list of columns")
@@ -464,7 +464,7 @@ class ColumnParts(strictjson.Parts):
 
 
 def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
-    """Return the text of a proof file, with the column types needed to check it on a file.
+    """Return the text of a proof file, including the column types of the data.
 
     One checksum covers the proof and the column types.
     """
@@ -493,7 +493,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
 
 
 def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """Read a proof file; return its plan of the columns, None if it has none, and the proof."""
+    """Read a proof file; return the plan of the columns (None if absent) and the proof."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")

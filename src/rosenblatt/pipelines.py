@@ -38,7 +38,7 @@ class FoldingError(ValueError):
 
 
 def final(clf: Any) -> Any:
-    """Return an estimator, or its last step if it is a pipeline."""
+    """Return the last step of a pipeline; return an estimator that is not a pipeline unchanged."""
     while _is_pipeline(clf):
         clf = clf.steps[-1][1]
     return clf
@@ -50,7 +50,7 @@ def is_ours(clf: Any) -> bool:
 
 
 def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Transform X by all steps before the last; return the result and its column names or None."""
+    """Transform X by all steps before the last; return the result and column names (or None)."""
     names = column_names(X)
     for step in _before(clf):
         names = _named(step, X, names)
@@ -84,7 +84,7 @@ Term = tuple[list[Fraction], Feature]  # weights of a feature, one per label
 
 
 def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
-    """Return the columns of a fitted estimator or pipeline, and the weights of their values.
+    """Return the input columns of a fitted estimator or pipeline, and the weights to apply to them.
 
     Preprocessing is folded into the weights in exact arithmetic and rounded once. Raises
     FoldingError if that could change the prediction of a training row, or if a step does more

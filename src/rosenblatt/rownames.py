@@ -13,7 +13,7 @@ LONGEST = 40  # maximum length of an index label
 
 @dataclass(frozen=True, eq=False)
 class RowNames:
-    """Names of rows: their positions in the data, and their labels in the index of a frame.
+    """Names of rows: the position of each row in the data, and its label in a frame's index.
 
     Each interface creates one for all of its messages: positions are counted from 0 in Python
     and from 1 on the command line. Rows that were dropped are counted in both.
@@ -46,7 +46,7 @@ class RowNames:
         return cls(index=None if index is None or _is_default(index) else index)
 
     def number(self, n: int) -> int:
-        """Return the number of example n in messages."""
+        """Return the number by which messages refer to example n."""
         return self.first + (int(n) if self.positions is None else int(self.positions[n]))
 
     def name(self, n: int) -> str:
@@ -57,7 +57,7 @@ class RowNames:
         return f"{number} ({_spelled(self.index[number - self.first])})"
 
     def join(self, rows: Iterable[int], most: int = 6) -> str:
-        """Return a phrase that names examples; of many examples, only the first are named."""
+        """Return a phrase that names examples, but only the first if there are more than `most`."""
         names = list(rows)
         shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
         return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"

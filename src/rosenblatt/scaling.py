@@ -45,7 +45,7 @@ class Scaling:
 
     @classmethod
     def suiting(cls, spread: Spread) -> Scaling:
-        """Return the scaling for a spread; columns are centered only if there is an intercept."""
+        """Return the scaling for columns with a spread; center only if there is an intercept."""
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
             return cls(zeros, _power_of_two(spread.typical))
@@ -84,7 +84,7 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Count, largest entry, sum and sum of squares of each column.
+    """Number of entries, largest entry, sum and sum of squares of each column.
 
     Sums are in a unit per column, so that they neither overflow nor underflow.
     """
@@ -102,7 +102,7 @@ class Spread:
 
     @classmethod
     def of(cls, blocks: Blocks) -> Spread:
-        """Compute the spread of some rows in one pass."""
+        """Compute the spread of each column in one pass over the rows."""
         return functools.reduce(cls.joined, blocks.each(_spread_of))
 
     @property

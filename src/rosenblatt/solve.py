@@ -185,7 +185,7 @@ class Result:
 
     @property
     def cut_short(self) -> list[str]:
-        """Stages that the time limit ended: "verdict", "learning", "test"."""
+        """Steps that the time limit ended early: "verdict", "learning", "test"."""
         tested = self.evaluation
         stages = {
             "verdict": self.decided.reason == TIME_OVER,
@@ -196,7 +196,7 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Where the model does worse than always predicting the most frequent label.
+        """Rows on which always predicting the most frequent label does better than the model.
 
         "learning" stands for the training rows, "test" for the test rows.
         """
@@ -506,7 +506,7 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
 
 
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
-    """Decide whether the data are linearly separable; the result numbers rows as the data do."""
+    """Decide whether data are linearly separable; the result keeps the data's row numbers."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)

@@ -136,7 +136,10 @@ def train_model(
 
 
 def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
-    """Return whether no time is left for rows in memory; always False for small data."""
+    """Return whether the time limit has passed, so that large data in memory are skipped.
+
+    The result is False for small data and for rows read in passes, which are always trained on.
+    """
     examples = blocks.loaded
     return examples is not None and deadline.over_for(examples.numbers.size)
 
@@ -318,7 +321,7 @@ def _train_average(task: Task, separator: Hypothesis | None) -> Outcome:
 
 
 def _train_better(task: Task, separator: Hypothesis | None) -> Outcome:
-    """Train the pocket and the average, and return the one with fewer mistakes.
+    """Train the pocket and the averaged perceptron; return the model with fewer mistakes.
 
     Neither is always better: with ten labels the pocket makes too few updates, and on noisy rows
     the average may be worse than always predicting the most frequent label.

@@ -82,7 +82,7 @@ class NotJsonError(ValueError):
 
 
 class Text(NamedTuple):
-    """Bytes of a JSON text, and the size of its file, which may be compressed."""
+    """Bytes of a JSON text, and the size of the file they came from, which may be compressed."""
 
     data: bytes
     size: int
@@ -124,7 +124,7 @@ def parse(text: str | bytes, size: int | None = None) -> Any:
 
 
 def read_text(path: str) -> Text:
-    """Return the decompressed bytes of a JSON file; raise DataError if there are too many."""
+    """Return the decompressed bytes of a JSON file; raise DataError if the file is too large."""
     try:
         packed = _read_bytes(path)
     except (OSError, ValueError) as trouble:  # ValueError: a name with a null byte
@@ -270,7 +270,7 @@ def kind_of_file(value: Any) -> str:
 
 
 class Parts:
-    """Checks of single values of a file; DataError names the value that is wrong."""
+    """Checks of the values in a file; each raises a DataError that names the invalid value."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
@@ -281,7 +281,7 @@ class Parts:
         raise DataError(f"{self.name} is not a valid {self.kind}: {where} {what}.")
 
     def of_format(self, value: Any) -> dict[str, Any]:
-        """Return an object of the expected kind and current format; raise DataError otherwise."""
+        """Return the value if it has the expected kind and format; raise DataError otherwise."""
         found = kind_of_file(value)
         if found != self.kind:
             what = KINDS[found].description if found else f"not a {self.kind} of rosenblatt"

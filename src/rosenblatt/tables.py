@@ -276,7 +276,7 @@ def sum_duplicates(table: Any) -> Any:
 
 
 def find_fractions(table: Any) -> NDArray[np.bool_]:
-    """Return which rows have an entry that is not an integer."""
+    """Return a mask of the rows with an entry that is not an integer."""
     rounded = np.rint(table) if isinstance(table, np.ndarray) else table.rint()
     return np.asarray((rounded != table).sum(axis=1)).ravel() > 0
 
@@ -294,7 +294,7 @@ def list_entries(table: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 
 
 def score_rows(table: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the product of each row with some weights, without starting threads."""
+    """Return the product of each row with the weights, without starting threads."""
     if isinstance(table, np.ndarray):
         return np.asarray(np.einsum("ij,j->i", table, weights))  # unlike @, starts no threads
     return np.asarray(table @ weights)
@@ -486,7 +486,7 @@ def first_changed(values: NDArray[Any], floats: NDArray[np.float64]) -> int | No
 
 
 def is_changed(cell: Any, number: float) -> bool:
-    """Return whether a cell is an integer that differs from a double, its conversion.
+    """Return whether a cell is an integer that conversion to a double has changed.
 
     Examples
     --------

@@ -125,7 +125,7 @@ def shorten(text: str, most: int = QUOTED) -> str:
 
 
 def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
-    """Join words by commas and a conjunction; of many words, only the first are named.
+    """Join words by commas and a conjunction; name only the first if there are more than `most`.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
 
 
 def is_close(bound: float, mistakes: float) -> bool:
-    """Return whether a lower bound is at least half the mistakes, so that it is reported.
+    """Return whether a lower bound is close to the mistakes: at least half of them.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def is_close(bound: float, mistakes: float) -> bool:
 
 
 def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False) -> str:
-    """Return a clause that no line makes fewer mistakes, or fewer than `than`, with the proof.
+    """Describe a lower bound on the mistakes, and the size of its proof, as a clause.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def describe_unconverged(reason: str, made: str, mistakes: float, examples: int,
 
 
 def describe_update_bound(bound: float) -> str:
-    """Describe a bound on the number of updates, also one that overflows float64.
+    """Describe a bound on the number of updates, which may be infinite in float64.
 
     Examples
     --------
@@ -421,7 +421,7 @@ def render_bars(counts: Sequence[int], name: str) -> str:
 
 
 def quote_column(name: str) -> str:
-    """Return the name of a column as messages spell it.
+    """Return the name of a column as quoted in messages.
 
     Examples
     --------

@@ -61,7 +61,7 @@ MOMENT = 0.05  # seconds between two checks of the time
 
 
 def few_cells(examples: Examples) -> bool:
-    """Return whether all cells that could be optimal can be enumerated in about a minute."""
+    """Return whether an enumeration of all cells should take at most about a minute."""
     dimension = examples.d + bool(examples.x0)
     most = MOST_IN_THE_PLANE if dimension <= 3 else MOST_ROWS.get(dimension, 0)
     return len(examples.kept) <= most
@@ -116,8 +116,9 @@ def none_cheaper(
 def cells_bounds(
     examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
 ) -> Iterator[int]:
-    """Yield growing lower bounds on the cost of any w, shares of a cost that some w attains.
+    """Yield growing lower bounds on the cost of any w: fixed fractions of `cost`.
 
+    `cost` is the cost of some w.
     Each bound takes about as long as all bounds before it together, or longer.
     """
     for share in SHARES:
@@ -242,7 +243,7 @@ def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
 
 
 def equalize(rows: list[Vector]) -> list[Vector]:
-    """Transform rows so that their directions are spread about evenly.
+    """Transform rows so that the directions of the rows spread about evenly in space.
 
     Simplices of equal sides are then cut by about as many hyperplanes each. Rows z become A z for
     an integer matrix A, and w is multiplied by the inverse of A.
@@ -337,7 +338,7 @@ class Enumeration:
             self._fix(flat, k)
 
     def _marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Mark rows that cannot be the next pivot: those before the last one, and zero rows."""
+        """Mark rows that cannot be the next pivot: rows up to the last pivot, and rows of zeros."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks

@@ -158,7 +158,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
 
 
 class Walker:
-    """A search by one thread: random walks from the start or from its best weights so far."""
+    """A search by one thread: random walks from the start or from the thread's best weights."""
 
     def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
         self.landscape, self.rng = landscape, rng
@@ -200,7 +200,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Offer the best weights, or the middle of their cell if rounding costs them mistakes."""
+        """Offer the best weights, or the middle of the same cell if rounding adds mistakes."""
         w = self.w
         if not gap.offer(self.landscape.weights_of(w)):
             middle = move_to_center(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
@@ -228,7 +228,7 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
 def move_to_center(
     board: Board, w: Floats, rng: np.random.Generator, over: Callable[[], bool] = lambda: False
 ) -> Floats:
-    """Move w towards the middle of its cell along random directions.
+    """Move w along random directions towards the middle of the cell that contains w.
 
     A cell is a set of weights that make the same mistakes. The scores move away from 0.
     """
@@ -251,7 +251,7 @@ def move_to_center(
 
 
 def _random_direction(board: Board, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw a direction as `aim` does; return it, and the change of each score along it."""
+    """Draw a direction as `aim` does; return the direction and the change of each score."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -353,7 +353,7 @@ def cost_of(s, costs):
 
 
 def sort(crossings, k):
-    """Sort the first k crossings by position; their changes of cost move along."""
+    """Sort the first k crossings, with the change of cost at each, by position."""
     for gap in GAPS:
         for i in range(gap, k):
             a, change, j = crossings[0, i], crossings[1, i], i
@@ -387,7 +387,7 @@ def cross(line, costs, reach):
 
 
 def least(crossings, k, reach, f):
-    """Return the lowest cost on a half-line that starts at w, where the cost is f."""
+    """Return the lowest cost on a half-line from w, given the cost f at w."""
     low, lowest = 0.0, f
     for i in range(k):
         if crossings[0, i] - low > TINY * reach:

@@ -98,7 +98,7 @@ class Arrangement:
 
 
 def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
-    """Return cost and weights of the cheapest cell, if its cost is below a given one."""
+    """Return cost and weights of the cheapest cell, or None if no cell costs less than `below`."""
     best = None
     for pivots in arrangement.pivots():
         found = arrangement.cheapest(pivots, below)
@@ -161,7 +161,10 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return a value of q in the widest of some arcs, where rounded weights fit more easily."""
+        """Return a value of q in the widest of the given arcs.
+
+        Weights in a wide arc are more likely to stay in the arc after rounding.
+        """
         places = (self._crossing(n) / self.unit for n in order.tolist())
         angles = (math.atan(_quotient(q.numerator, q.denominator)) for q in places)
         ends = np.array([-math.pi / 2, *angles, math.pi / 2])
@@ -277,7 +280,7 @@ class _Column:
 
 
 def _merge_parallel(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vector, int], int]:
-    """Merge parallel rows; return the net cost of each direction, and the cost that all w pay."""
+    """Merge parallel rows; return the net cost per direction, and a cost common to all w."""
     each: dict[Vector, int] = {}
     for z, cost in zip(rows, costs, strict=True):
         each[z] = each.get(z, 0) + cost
@@ -317,7 +320,10 @@ def independent(rows: Sequence[Vector]) -> list[int]:
 
 
 def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector] | None:
-    """Return two vectors that span the orthogonal complement of pivots, None if two are too few."""
+    """Return two vectors that span the orthogonal complement of pivots, or None.
+
+    None is returned if the complement has more than two dimensions.
+    """
     entries = [v for z in pivots for v in z]
     spans, count = flint.fmpz_mat(len(pivots), dimension, entries).nullspace()
     if count > 2:

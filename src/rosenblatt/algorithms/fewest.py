@@ -100,7 +100,10 @@ class Gap:
         return self.costs.total(self.judge.wrong(w))
 
     def offer(self, w: Floats) -> bool:
-        """Keep w if it costs less than the best weights so far, exactly; return whether it does."""
+        """Keep w if it costs less than the best weights so far; return whether w is kept.
+
+        Both costs are exact.
+        """
         if not np.isfinite(w).all():
             return False
         cost = self.cost_of(w)

@@ -93,7 +93,7 @@ class Judge:
         return Hypothesis.of(block.shaped(w), block.x0, self.zero).mistakes(block)
 
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
-        """Return the candidates with fewer mistakes than `best` and all candidates before them.
+        """Return each candidate with fewer mistakes than `best` and all earlier candidates.
 
         Each is a pair of its number and its mistakes.
         """
@@ -130,7 +130,7 @@ class Judge:
 
     @functools.cached_property
     def sieve(self) -> Sieve | None:
-        """Filter that drops most candidates after some rows; None where it would save no time."""
+        """Filter that drops most candidates after a few rows, or None if it would save no time."""
         if self.blocks.multiclass or self.examples is None or not worth_sifting(self.examples):
             return None
         return Sieve(self.examples, self.threads)
@@ -141,7 +141,7 @@ class Judge:
             del self.sieve
 
     def _count(self, W: Floats, one: Survivor) -> float:
-        """Return the exact mistakes of a survivor, counted again if weighted or undecided."""
+        """Return the exact mistakes of a survivor; recount if rows are weighted or undecided."""
         exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 

@@ -105,7 +105,7 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """The trace of every update; only runs over rows in memory have one."""
+        """Trace of every update, recorded only if the rows are in memory."""
         if self.record is None:
             raise ValueError(
                 "the updates of a run over a file are not recorded; give a watch function."
@@ -154,7 +154,7 @@ class Call(NamedTuple):
     visits: Ints = NO_ENDS
 
     def cut(self, t: int) -> Call:
-        """Return the call cut off after t updates, but with the w of all its updates."""
+        """Return a copy of the call with only its first t updates, but with its final w."""
         visits = self.visits[: t + 1]
         if t and len(visits):
             visits = np.append(visits[:t], visits[t - 1] + 1)
@@ -171,7 +171,7 @@ def pla(
     start: Floats | None = None,
     watch: Watch | None = None,
 ) -> Run:
-    """Run PLA until an epoch has no mistake or the budget ends.
+    """Run PLA until an epoch has no mistake or the budget is used up.
 
     Parameters
     ----------
@@ -310,7 +310,10 @@ def first_mistakes(walk: Walk) -> None:
 
 
 def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
-    """Return the number of visits before each update of some epochs, then that of all visits."""
+    """Return the number of visits before each update, then the number of all visits.
+
+    The updates are those of some epochs.
+    """
     visits = np.empty(len(updated) + 1, dtype=np.int64)
     begun = np.arange(len(ends)) * len(order)
     np.add(_places(order, updated), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1])
@@ -410,7 +413,7 @@ class Walk:
         return self.clean
 
     def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
-        """Visit the rows of a block in parts; return False if the budget ended."""
+        """Visit the rows of a block in parts; return False if the budget is used up."""
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
         if not self.in_memory and block.unit != 1.0:
             raise ValueError(
@@ -443,7 +446,7 @@ class Walk:
         return self.updates_left > 0
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return a copy of w, an array for updates, and the number of visits, all for one call."""
+        """Return arguments for a kernel call: copy of w, array for updates, number of visits."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
@@ -503,7 +506,7 @@ class Walk:
         return min(len(updated), self.updates_left)
 
     def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
-        """Count the mistakes left exactly; return their number and the first block that has some.
+        """Return the exact number of mistakes left, and the first block that has a mistake.
 
         The block comes with the number of its first row and the rows that w misclassifies.
         """

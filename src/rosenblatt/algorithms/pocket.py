@@ -76,7 +76,7 @@ def pocket(
     start: Floats | None = None,
     plan: PocketPlan = PocketPlan(),
 ) -> PocketRun:
-    """Update w on mistakes until the budget ends; return the w(t) with the fewest mistakes.
+    """Update w on mistakes until the budget is used up; return the w(t) with the fewest mistakes.
 
     Every w(t) is evaluated on all examples and replaces the pocket if it makes strictly fewer
     mistakes. Updates do not depend on the pocket, so many weights are evaluated together. On
@@ -208,7 +208,7 @@ class PocketWalk(Walk):
         return self.judge.batch(len(self.start), self.t - 1) - sum(map(len, self.kept))
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return a copy of w, an array for updates, and the number of visits, all for one call."""
+        """Return arguments for a kernel call: copy of w, array for updates, number of visits."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().workspace(most)
 

@@ -74,7 +74,7 @@ class Survivor(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Rows packed in tiles of 64, with their row numbers, and their costs unless each costs 1."""
+    """Rows packed in tiles of 64, the numbers of these rows, and the costs unless each is 1."""
 
     tiles: np.ndarray
     costs: np.ndarray
@@ -82,7 +82,7 @@ class Packed(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Weight vectors that are compared, each with its limit and its mistakes so far."""
+    """Weight vectors to compare, each with a limit on mistakes and the mistakes counted so far."""
 
     W: np.ndarray
     units: np.ndarray  # their directions as integers
@@ -93,7 +93,7 @@ class Candidates(NamedTuple):
     sum_error: float  # factor by which rounding may change a sum of weights
 
     def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
-        """Return some candidates, with new limits on their mistakes and none counted yet."""
+        """Return the candidates `which` with new limits on mistakes and a count of 0 mistakes."""
         own = self.W[which], self.units[which], self.tolerance[which]
         return Candidates(
             *own, self.error, limits, np.zeros(len(which), dtype=kind), self.sum_error
@@ -101,7 +101,7 @@ class Candidates(NamedTuple):
 
 
 class Sieve:
-    """A filter that drops candidates with no fewer mistakes than a candidate before them.
+    """A filter that keeps a candidate only if it may make fewer mistakes than all earlier ones.
 
     Examples
     --------
@@ -165,7 +165,10 @@ class Sieve:
         return sample, self._packed((rows, order, places), stretch)
 
     def _packed(self, which: tuple[Rows, Rows, Rows], stretch: Floats) -> Packed:
-        """Pack rows, given in file order, in tile order, and by their positions, into tiles."""
+        """Pack rows into tiles.
+
+        `which` has the rows in file order, the rows in tile order, and the position of each row.
+        """
         rows, order, places = which
         shape = (-(-len(rows) // TILE), self.examples.d // 2 + 1, TILE)
         size = int(np.prod(shape))
@@ -198,7 +201,7 @@ class Sieve:
     def _count(
         self, rows: Packed, batch: Candidates, which: Places, sifted: bool
     ) -> list[Survivor]:
-        """Return those of some candidates whose mistakes on all rows stay below their limits."""
+        """Return the candidates in `which` whose mistakes on all rows stay below their limits."""
         found: list[Survivor] = []
 
         def count(part: Places) -> None:
@@ -269,7 +272,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute stretch[n] = y·SCALE/‖x‖ and the cosine of w with y·x, or 0 if ‖x‖ is extreme."""
+    """Compute y·SCALE/‖x‖ and the cosine of w with y·x per row, both 0 if ‖x‖ is extreme."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -322,7 +325,7 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return four masks of the rows of a tile: mistakes and undecided rows of v, then of u."""
+    """Return bit masks of a tile: mistakes of v, undecided rows of v, then the same two for u."""
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
@@ -362,7 +365,7 @@ def tile_of(packed, j):
 
 
 def sift(packed, batch):
-    """Drop candidates once they reach their limits; return those left after all rows."""
+    """Drop each candidate whose mistakes reach its limit; return the candidates left at the end."""
     W, limits, wrong = batch.units.copy(), batch.limits.copy(), batch.wrong.copy()
     left = np.arange(len(W))
     for j in range(len(packed.tiles)):
@@ -388,7 +391,7 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Return the cost of certain mistakes and the number of undecided rows, each for v and u.
+    """Return two pairs for v and u: the costs of certain mistakes, the numbers of undecided rows.
 
     The positions of undecided rows are written to places[0] and places[1].
     """
@@ -414,11 +417,11 @@ def put(bits, start, places, count):
 
 
 def fetch(D, n):
-    """Prefetch row n; plain Python does nothing."""
+    """Prefetch row n in compiled code; do nothing in plain Python."""
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of certain mistakes on some rows, and whether no score is too close to 0."""
+    """Return the cost of certain mistakes on some rows, and whether all signs are certain."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
@@ -432,7 +435,7 @@ def recount_rows(D, packed, places, w, tolerance):
 
 
 def recount(D, packed, batch, sure, sifted):
-    """Count the mistakes of each candidate, up to its limit, with undecided rows scored again.
+    """Count the mistakes of each candidate up to a limit; score undecided rows again.
 
     If `sifted`, certain mistakes are counted already. The total of one candidate is
     a limit for those after it.

@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """Nested simplices, each a half of the simplex before it, with their scores and corners."""
+    """Nested simplices, each a half of the previous one, with scores at the corners."""
 
     scores: np.ndarray
     which: np.ndarray  # undecided rows
@@ -81,8 +81,9 @@ def new_crossings(n: int) -> Crossings:
 
 
 def halve(old, new, size, sides, scratch):
-    """Compute the scores in the half of a simplex that keeps the first corner of a side.
+    """Bisect a side of a simplex; compute scores at the corners of one half.
 
+    The half is the one that keeps the first corner of the side.
     The middle of the side replaces the second corner; its scores are the means of both.
     """
     a, b = sides
@@ -99,7 +100,7 @@ def halve(old, new, size, sides, scratch):
 
 
 def sort_out(old, new, place, rows, costs, marks, error, scratch):
-    """Keep the rows that are neither correct nor wrong in the whole simplex.
+    """Keep the undecided rows: those neither correct nor wrong in the whole simplex.
 
     Returns their number, the cost of those that are wrong, and whether a kept one has no mark.
     """
@@ -156,7 +157,7 @@ def relax(scores, size, scratch, error, margin, wanted):
 
 
 def add_gains(scores, size, error, scratch):
-    """Add the linear bounds of the rows that are wrong at one point, at each corner."""
+    """Add up, at each corner, the linear bounds of the rows that are wrong at a given point."""
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
         chosen[i] = 0.0
@@ -250,7 +251,10 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
 
 
 def begin_with(rows, part, scores, which, corners):
-    """Set up a first simplex, with a corner on each axis, in the direction that `part` encodes."""
+    """Set up a first simplex, with a corner on each axis.
+
+    Bit v of `part` says whether corner v lies on the negative half of axis v.
+    """
     m, N = rows.shape
     for n in range(N):
         which[n] = n
@@ -336,7 +340,7 @@ def count(crossings):
 
 
 def sort(crossings):
-    """Sort crossings by position; their changes of cost move along."""
+    """Sort crossings, with the change of cost at each, by position."""
     keys, changes, _ = crossings
     for gap in GAPS:
         for i in range(gap, len(keys)):

@@ -62,7 +62,7 @@ class OnCluster(LinearClassifier):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Run rounds until one has no mistakes or the budget is used up.
+        """Run rounds until a round has no mistakes or a limit, such as `time_limit`, is reached.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class OnCluster(LinearClassifier):
         return float(correct / total)
 
     def _apply(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
-        """Apply a method of the in-memory estimator, lazily to Dask collections and paths."""
+        """Call a method of the in-memory estimator on X, lazily for Dask collections and paths."""
         local = self.to_local()
         check_is_fitted(local)
         scores = method == "decision_function" and len(local.classes_) > 2
@@ -234,7 +234,7 @@ class OnCluster(LinearClassifier):
         return Plan(rule, self._budget(), self.mixing == "mistakes", seed)
 
     def _set_candidate(self, template: Examples, mixed: Mixed, candidate: Candidate) -> None:
-        """Set the fitted attributes, with the weights of a candidate."""
+        """Set the fitted attributes of a finished run, with the weights of `candidate`."""
         self.n_features_in_ = template.d
         if template.names is not None:
             self.feature_names_in_ = np.array(template.names, dtype=object)

@@ -35,7 +35,7 @@ ROUNDS = 32  # minimum number of rounds over which the pocket spreads its update
 
 
 class Round(NamedTuple):
-    """Mistakes of the w before a round, and the updates and seconds of the round."""
+    """Record of a round: mistakes of w before the round, updates made and seconds taken."""
 
     mistakes: float
     updates: int
@@ -65,7 +65,7 @@ class State:
 
 @dataclass(frozen=True)
 class Plan:
-    """Update rule, budget and kind of average of a run."""
+    """Settings of a run: update rule, limits, and how weights are averaged."""
 
     rule: Rule
     budget: Budget
@@ -104,7 +104,7 @@ class Epoch:
 
 
 def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State], None]) -> Mixed:
-    """Run rounds until one has no mistakes or the budget is used up.
+    """Run rounds until a round has no mistakes or a limit of the plan is reached.
 
     `watch` is called with the state after each round.
     """
@@ -137,7 +137,7 @@ def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State
 
 
 def _find_used_budget(plan: Plan, state: State) -> Reason | None:
-    """Return the name of the budget that is used up, or None."""
+    """Return the name of the limit that the run has reached, or None."""
     budget = plan.budget
     if state.rounds >= budget.epochs:
         return "max_iter"
@@ -237,7 +237,7 @@ def run_epoch(examples: Examples, turn: Turn, w: Floats) -> Epoch:
 
 
 def average_weights(w: Floats, epochs: Sequence[Epoch], by_mistakes: bool) -> Floats:
-    """Average the weights of the partitions, equally or by their updates.
+    """Average the weights of the partitions, equally or in proportion to the updates made.
 
     Examples
     --------
@@ -273,7 +273,7 @@ class Checkpoint:
     shape: tuple[int, ...]  # of the weights
 
     def write(self, plan: Plan, state: State) -> None:
-        """Write the state to the file, in place of the previous one."""
+        """Write the state to the file, replacing the previous state."""
         candidates = {
             name: None if kept is None else {"w": kept.w.tolist(), "mistakes": kept.mistakes}
             for name, kept in (("last", state.last), ("pocket", state.pocket))
@@ -289,7 +289,7 @@ class Checkpoint:
         write_checksummed(self.path, KIND, content)
 
     def read(self, plan: Plan) -> tuple[int, State]:
-        """Read the seed and the state; raise UsageError if data or rule differ."""
+        """Read seed and state; raise UsageError if they are from other data or parameters."""
         content = read_checksummed(self.path, KIND)
         try:
             for name, now in (("data", self.data), ("rule", _rule_to_json(plan))):

@@ -138,7 +138,7 @@ class PocketPerceptron(PocketParameters):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Run the pocket algorithm until the budget ends.
+        """Run the pocket algorithm until a limit is reached or no mistake is left.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class FewestMistakes(LinearClassifier):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Search until the time limit, or until nothing better is possible.
+        """Search until the time limit, or until no classifier can make fewer mistakes.
 
         Parameters
         ----------

@@ -101,7 +101,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _hypothesis(self) -> Hypothesis:
-        """Return the fitted hypothesis, which parameters that were set later do not change."""
+        """Return the fitted hypothesis, unaffected by parameters that were set after `fit`."""
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
@@ -161,7 +161,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return examples.weighted(sample_weight, each, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
-        """Return the last w of the last fit in the kernels' layout for these examples."""
+        """Return the final w of the previous fit, in the kernels' layout for these examples."""
         last, x0 = self._hypothesis().w, 1.0
         if self._mean is not None:
             x0 = self._mean.hypothesis.x0
@@ -178,7 +178,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return examples.flat(last)
 
     def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
-        """Return w(0) in the kernels' layout: given or, on a warm start, the last w; None for 0."""
+        """Return w(0): the given weights or, on a warm start, the previous w; None means zeros.
+
+        The weights are in the layout of the kernels.
+        """
         start = None
         if self.warm_start and hasattr(self, "coef_"):
             start = self._last_weights(examples)
@@ -305,7 +308,7 @@ class Perceptron(PlaParameters):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Run PLA until an epoch has no mistake or the budget ends.
+        """Run PLA until an epoch has no mistake or a limit, such as `max_iter`, is reached.
 
         Parameters
         ----------

@@ -134,27 +134,27 @@ class SavedProof(ABC):
 
 
 def to_hex(numbers: Sequence[int]) -> list[str]:
-    """Convert integers to hexadecimal texts, which no reader of JSON rounds."""
+    """Convert integers to hexadecimal strings, so that no JSON reader rounds them."""
     return [hex(v) for v in numbers]
 
 
 def from_hex(texts: Sequence[str]) -> Vector:
-    """Convert hexadecimal texts to integers."""
+    """Convert hexadecimal strings to integers."""
     return tuple(int(text, 16) for text in texts)
 
 
 def claim_mistakes(count: int) -> str:
-    """Return the text of the claim that every w makes at least `count` mistakes."""
+    """Return a claim in words: every w makes at least `count` mistakes."""
     return f"at least {count} mistake{'s' if count > 1 else ''}"
 
 
 def claim_weight(weight: Fraction) -> str:
-    """Return the text of the claim that the mistakes of every w weigh at least `weight`."""
+    """Return a claim in words: the mistakes of every w weigh at least `weight`."""
     return f"mistakes that weigh at least {weight}"
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Return the cost of mistakes that a claim states, or None if it is another kind of claim."""
+    """Return the cost of mistakes that a claim states, or None if the claim states no cost."""
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

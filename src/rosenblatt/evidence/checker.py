@@ -84,7 +84,7 @@ def check_x0(proof: Proof, x0: float) -> None:
 
 
 def _check_shape(proof: Proof) -> None:
-    """Check that a proof has the kinds of evidence that its claim needs, and no others."""
+    """Check that a proof has each kind of evidence that its claim needs, and no other kind."""
     about_mistakes = proof.claim not in VERDICTS
     if proof.weights and (about_mistakes or proof.claim == "inseparable"):
         raise ProofError(f"a proof of {quote(proof.claim)} has no weights, but this one has some.")
@@ -140,7 +140,7 @@ def fingerprint(examples: Examples) -> str:
 
 
 def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
-    """Return a digest of shape and labels, to which the caller adds the codes of the rows."""
+    """Begin a digest with shape and labels; the caller adds the codes of the rows."""
     n, d, x0 = sum(block.n for block in labels), labels[0].d, labels[0].x0
     digest = hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
     for block in labels:
@@ -172,7 +172,10 @@ class WeightDigest:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The facts about the rows that a proof is checked with, from one pass over their blocks."""
+    """Sums, products and digests of the data, against which a proof is checked.
+
+    One pass over the blocks of rows collects them.
+    """
 
     proof: Proof
     n: int
@@ -193,8 +196,9 @@ class Evidence:
         also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
-        """Collect the facts in one pass over the rows, and a pass before it for missing labels.
+        """Compute the sums, products and digests that the check needs, in one pass over the rows.
 
+        Another pass comes first if `labels` are missing.
         With `anew`, codes of rows are computed again rather than taken from the cache.
         """
         check_types(proof)
@@ -265,7 +269,7 @@ class Evidence:
         return True
 
     def _check_form(self) -> None:
-        """Check the form of the evidence: its parts, sample weights, duplicates and row numbers."""
+        """Check the form of the evidence: parts, sample weights, duplicates and row numbers."""
         proof = self.proof
         _check_shape(proof)
         if proof.sample_weight_digest and not self.sample_weights.text:
@@ -293,7 +297,7 @@ class Evidence:
             )
 
     def _costs(self) -> dict[int, int]:
-        """Return the cost of each listed row; the first of equal rows gets the cost of all."""
+        """Return the cost of each listed row, for the first of equal rows their total cost."""
         numbers, examples = self.listed.numbers.tolist(), self.listed.examples
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
@@ -328,7 +332,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class _BlockEvidence:
-    """A function that collects the facts for `Evidence` about one block of rows."""
+    """A function that computes what `Evidence` needs from one block of rows."""
 
     proof: Proof
     numbers: NDArray[np.intp]  # numbers of the rows that the proof names
@@ -358,7 +362,7 @@ class _BlockEvidence:
 def check_products(
     weights: Sequence[int], examples: Examples, first: int = 0, *, strict: bool
 ) -> bool:
-    """Check that no w·z_n is negative, nor zero if strict; return whether any is positive.
+    """Check that every w·z_n is ≥ 0, or > 0 if strict; return whether any is positive.
 
     `first` is the number of the first row.
     """
@@ -377,7 +381,7 @@ def check_products(
 
 
 def _check_numbers(proof: Proof, n_rows: int) -> None:
-    """Check that conflicts name existing rows, each row once, with positive multipliers.
+    """Check that conflicts list existing rows, each row once, with positive multipliers.
 
     Without a tree, no two conflicts may share a row.
     """
@@ -403,7 +407,7 @@ def _check_numbers(proof: Proof, n_rows: int) -> None:
 
 
 def _check_duplicates(groups: Sequence[Vector], n_rows: int) -> None:
-    """Check that groups of equal rows have two or more, in order, and share no row."""
+    """Check that each group of equal rows lists two or more in order, and that none share a row."""
     seen: set[int] = set()
     for group in groups:
         if len(group) < 2 or list(group) != sorted(set(group)):
@@ -434,7 +438,7 @@ def _check_equal(groups: Sequence[Vector], listed: Picked) -> None:
 def check_sum(
     conflict: Conflict, listed: Picked, rest: Total, column_name: Callable[[int], str]
 ) -> None:
-    """Check that Σ λ z over the listed rows and the rest is zero in every column."""
+    """Check that Σ λ z is zero in every column, over listed rows and rows not listed."""
     others, unit = rest
     places = np.searchsorted(listed.numbers, conflict.rows)
     sums = sum_multiples(conflict.multipliers, listed.examples, places, unit)

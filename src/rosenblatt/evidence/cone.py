@@ -198,12 +198,12 @@ def blame(asked: Question, found: Partition, watch: Watch) -> Blame:
 
 
 def explain_end(end: BaseException) -> str:
-    """Return whether an interruption or the time limit ended a decision, in words."""
+    """Describe why a decision ended early: interrupted, or out of time."""
     return "interrupted" if isinstance(end, KeyboardInterrupt) else "the time limit was reached"
 
 
 def _known(examples: Examples, found: Partition, deadline: Deadline) -> tuple[list[str], bool]:
-    """Classify coefficients by ranks; also return whether only one direction is possible."""
+    """Classify coefficients by matrix ranks; also return whether only one direction is possible."""
     over = _null_space(examples, found.spanning, deadline)
     rows, spanning = np.flatnonzero(found.separated), list(found.spanning)
     spanning += _spanning_rows(examples, rows, deadline) if len(rows) else []
@@ -214,7 +214,7 @@ def _known(examples: Examples, found: Partition, deadline: Deadline) -> tuple[li
 
 
 def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
-    """Compute all γ that are zero on some rows, as pivot coordinates in terms of the others."""
+    """Compute all γ with γ·z = 0 for some rows z: pivot coordinates in terms of the others."""
     signed = SignedRows(examples, Scale(np.ones(examples.d)), deadline=deadline)
     return compute_quotient(signed, spanning)
 
@@ -232,7 +232,7 @@ def _determined(quotient: Quotient, dimension: int) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """The cone of all directions γ, and the signs that coefficients take in it."""
+    """The cone of all directions γ, to find the possible signs of each coefficient."""
 
     constraints: Constraints
     found: Partition
@@ -240,7 +240,7 @@ class Cone:
     watch: Watch
 
     def sign(self, j: int, *, alone: bool) -> str:
-        """Return whether the estimate of coefficient j grows, falls, or can do either."""
+        """Return whether the estimate of coefficient j goes to +inf, to -inf, or to either."""
         signs = {(v[j] > 0) - (v[j] < 0) for v in self.directions} - {0}
         for side in (1, -1):
             if side not in signs and not alone:
@@ -261,7 +261,10 @@ class Cone:
         return side * found[j] > 0
 
     def without(self, columns: Sequence[int]) -> Vector | None:
-        """Return a direction left if columns are dropped: zeros if none is, None if undecided."""
+        """Return a direction that remains after columns are dropped, or None if undecided.
+
+        The direction is all zeros if none remains.
+        """
         return direction_of(self._small(columns), self.watch)
 
     def _small(self, columns: Sequence[int], side: int = 1) -> Constraints:

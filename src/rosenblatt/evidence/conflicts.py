@@ -1,4 +1,4 @@
-"""A search for conflicts whose rows cost least, or for a line, by linear programs.
+"""A search by linear programs for conflicts whose rows cost least, or for a separating line.
 
 Rows a are a conflict if some λ ≥ 0 with Σ λ = 1 has Σ λ a = 0. Over these λ the simplex method
 minimizes Σ λ·cost: a vertex has at most one row more than a row has numbers. The dual solution is
@@ -53,7 +53,7 @@ class Vertex(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Buffers that are passed to loops: loops that create no arrays compile in half the time."""
+    """Buffers for the compiled loops, which compile faster if they create no arrays."""
 
     inside: np.ndarray  # whether each row is a row of the vertex
     change: np.ndarray  # change of each multiplier
@@ -136,7 +136,10 @@ class Finder:
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
-    """Find cheap conflicts: minimize at random costs, then exchange rows at the given costs."""
+    """Find cheap conflicts in several rounds.
+
+    Each round minimizes at random costs, then exchanges rows to lower the given costs.
+    """
     v, at = vertices
     given, costs, used, chances, limit = plan
     m = A.shape[1]
@@ -273,7 +276,7 @@ def find_change(A, v, new, change):
 
 
 def find_leaving(v, change):
-    """Return which multiplier reaches zero first, and how large the new one is by then.
+    """Return which multiplier reaches zero first, and the value of the new multiplier then.
 
     Of several, that of an artificial row is returned, or else the one that falls fastest.
     """

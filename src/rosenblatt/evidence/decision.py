@@ -148,7 +148,7 @@ def reduce_faces(
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
-    """Find rows with multipliers, divide out their span, and repeat with the rows left.
+    """Find rows with Σ λ z = 0, divide out the span of these rows, and repeat with the rows left.
 
     `carried` lists what is divided out already; new findings are appended. With `row`, stop once
     that row is divided out.
@@ -307,7 +307,7 @@ def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
 
 
 def _combine_all(signed: SignedRows, carried: Sequence[Alternative]) -> Conflict:
-    """Combine the multipliers of all rounds, with one for every row unless their rows span all."""
+    """Combine the multipliers of all rounds; add one per other row if the rows do not span all."""
     found = join_multipliers(signed, carried)
     Z = signed.exact_whole(found.rows)
     if len(independent_columns(Z)) < Z.ncols() and len(found.rows) < signed.examples.n:
@@ -369,7 +369,7 @@ def _power_above(v: Any) -> Any:
 def add_remaining_rows(
     signed: SignedRows, found: Alternative, rest: Total, free: int = 0
 ) -> Conflict:
-    """Give the multiplier 1 to every row that is not listed but in the span of those that are.
+    """Give the multiplier 1 to every row that is not listed but in the span of the listed rows.
 
     `rest` is the sum of those rows, a combination of the listed ones. The multipliers are scaled
     up until all of them stay positive, except for the first `free` rows.
@@ -482,7 +482,7 @@ def widen_margin(
 
 
 def _better(one: Measured, other: Measured) -> Measured:
-    """Return the separator with the wider margin, with the lower of both upper bounds."""
+    """Return the separator with the wider margin, and with the lower of the two upper bounds."""
     wider = one if one.margin > other.margin else other
     return replace(wider, upper=min(one.upper, other.upper))
 

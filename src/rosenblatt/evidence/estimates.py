@@ -79,7 +79,7 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ReducedModel:
-    """The rows that overlap, with independent columns, as data for another package.
+    """The overlapping rows, with independent columns, as data for another package.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class LimitingModel:
 
     @one_blas_thread()
     def reduced(self) -> ReducedModel:
-        """Return the rows that overlap, with columns that are independent on these rows."""
+        """Return the overlapping rows, with columns that are independent on these rows."""
         if self.family in ("multinomial", "ordinal"):
             raise ValueError(
                 f"with family={self.family!r} there is no reduced design, because a row can be "
@@ -363,7 +363,7 @@ class LimitingModel:
         return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
-        """Return the rows of the whole regression, or those that count in its limiting model."""
+        """Return the row numbers of the whole regression, or of its limiting model if `limit`."""
         if not limit:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
@@ -373,7 +373,7 @@ class LimitingModel:
         return np.flatnonzero(self._possible().sum(axis=1) > (self.family == "multinomial"))
 
     def _basis(self, rows: NDArray[np.intp]) -> Basis:
-        """Return a basis of the columns on some rows, orthogonal unless they are many or sparse."""
+        """Return a basis of the columns on some rows, orthogonal if these are few and dense."""
         X = self.data.X
         part = X if len(rows) == X.shape[0] else X[rows]
         if not isinstance(part, np.ndarray) or part.shape[1] > WIDE or 0 in part.shape:
@@ -396,7 +396,10 @@ class LimitingModel:
         return Basis(Z[:, :rank] * size, scale[:, None] * T * size)
 
     def _possible(self) -> Mask:
-        """Return which labels (multinomial) or thresholds (ordinal) count for each row."""
+        """Return a mask of the labels or thresholds that are still possible for each row.
+
+        It has a column per label (multinomial), or one for each threshold of the label (ordinal).
+        """
         codes = self.data.y.astype(np.intp)
         highest = int(codes.max())
         if self.family == "multinomial":
@@ -469,7 +472,7 @@ def _independent_columns(X: Array) -> list[int]:
 
 
 def _independent(information: Array) -> Array | None:
-    """Return unit vectors for the coefficients that the data identify, None if these are all."""
+    """Return unit vectors for the coefficients that the data identify, or None if all are."""
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
     scaled = information * scale * scale[:, None]
     _, order, rank, _ = linalg.lapack.dpstrf(scaled, 1e-11)
@@ -481,7 +484,7 @@ def _independent(information: Array) -> Array | None:
 def _lowest(
     evaluate: Evaluate, start: Array, row: Array, free: Array, least: float
 ) -> tuple[float, Array]:
-    """Find the lowest row·b at which the profile log-likelihood is `least`; return it and b.
+    """Find the lowest row·b where the profile log-likelihood is `least`; return row·b and b.
 
     The profile is concave and rising, so Newton's method never passes the root from below.
     """

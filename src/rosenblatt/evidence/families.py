@@ -75,7 +75,7 @@ class Design(NamedTuple):
 
 
 class RiskSets(NamedTuple):
-    """Event times of a Cox regression, numbered by stratum and time."""
+    """Event times of a Cox regression, numbered in order of stratum and time."""
 
     times: Ints  # event time of each signed row; -1 for a row that only ties columns together
     last: Ints  # for each event time, the last event time of its stratum
@@ -100,7 +100,7 @@ class Observations(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A regression to decide about: its signed rows and the names of its coefficients."""
+    """A regression whose separation is to be decided: signed rows and names of coefficients."""
 
     family: str
     fit_intercept: bool
@@ -144,7 +144,7 @@ class Question:
 
 
 class Rows(NamedTuple):
-    """Signed rows that a family derives from a design, with the row of the design of each."""
+    """Signed rows that a family derives from a design, each with its row number in the design."""
 
     X: Any
     sign: NDArray[np.int8]
@@ -509,7 +509,7 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
 
 
 def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
-    """Return X[a] - X[b] exactly, and how many extra rows and columns this takes.
+    """Return X[a] - X[b] exactly, and the numbers of extra rows and columns that this needs.
 
     Rounding errors are kept in extra columns at the end. For each of them an extra row at the end
     makes its coefficient equal to that of the column that it belongs to.

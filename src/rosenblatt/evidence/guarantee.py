@@ -194,7 +194,7 @@ def guarantee(
 
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
-    """Compute R and rho for weights with a w0 slot; sample weights scale the examples."""
+    """Compute R and rho for weights that begin with w0; sample weights scale the examples."""
     if examples.multiclass:
         flat = np.append(0.0, w if examples.x0 else w[:, 1:])
         each = list(KeslerRows(examples).each(lambda rows, _: guarantee_of(rows, flat)))
@@ -207,7 +207,7 @@ def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
 
 
 def _margin(examples: Examples, w: Floats) -> float:
-    """Compute rho in integers, from the rows that may be nearest in floats."""
+    """Compute rho exactly, from the rows that may be nearest to the hyperplane in floats."""
     unit, x0 = examples.unit, examples.x0
     s = examples.signed_scores(examples.to_augmented(w) / unit)
     size = max(examples.largest, abs(x0)) / unit * float(np.abs(w).sum())
@@ -270,7 +270,7 @@ def rescale_to_floats(w: Floats) -> Floats:
 
 
 def add_bias_slot(examples: Examples, weights: Any) -> Floats:
-    """Check augmented weights from the user, and add a place for w0 if they have none."""
+    """Check augmented weights from the user; insert w0 = 0 if w0 is missing."""
     w: Floats = np.asarray(weights, dtype=np.float64)
     shape = examples.to_augmented(np.zeros(examples.size)).shape
     if w.size != math.prod(shape) or not np.isfinite(w).all() or not w.any():

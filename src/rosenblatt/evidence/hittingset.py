@@ -61,7 +61,7 @@ MISSED = 0.02  # a conflict counts as hit if x over its rows sums to at least 1 
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """The distinct rows of nonzero weight; each represents all rows that are equal to it."""
+    """Distinct rows of nonzero weight, one for each group of equal rows."""
 
     examples: Examples
     rows: Rows  # the first row of each group
@@ -91,7 +91,7 @@ class DistinctRows:
         return SignedRows(some, Scale.plain(summarize(some)))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
-        """Return a conflict of these rows with exact multipliers, or None if they are none."""
+        """Return a conflict of these rows with exact multipliers, or None if there is none."""
         found = solve_multipliers(self.signed, rows)
         if found is None:
             return None
@@ -111,7 +111,7 @@ class DistinctRows:
 
 @dataclass(eq=False)
 class Node:
-    """A node of the tree: the rows that are mistakes or not here, and a bound on the cost."""
+    """A node of the tree: rows fixed as mistakes, rows fixed as correct, a bound on the cost."""
 
     wrong: tuple[int, ...] = ()
     right: tuple[int, ...] = ()
@@ -181,7 +181,7 @@ class Master:
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
-        """Fix the rows that are mistakes at a node at 1, and those that are not at 0."""
+        """Set x to 1 for rows that a node fixes as mistakes, and to 0 for rows fixed as correct."""
         low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
         low[list(node.wrong)] = high[list(node.wrong)] = 1.0
         high[list(node.right)] = 0.0
@@ -235,7 +235,7 @@ class Shares:
     each: dict[Set, int]
 
     def bound(self, wrong: Set, costs: Sequence[int]) -> int:
-        """Return a lower bound on the cost of mistakes, if the rows `wrong` are among them."""
+        """Return a lower bound on the cost of mistakes, if the rows `wrong` are mistakes."""
         hit = set(wrong)
         total = sum(share for rows, share in self.each.items() if hit.isdisjoint(rows))
         return sum(costs[i] for i in wrong) - (-total // self.over)
@@ -291,7 +291,7 @@ class HittingSetSearch:
         self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
-        """Raise the bound of a node by cuts, and branch if it stays open."""
+        """Raise the bound of a node by cuts, and branch if the node stays open."""
         self.master.fix(node)
         if self._add_cuts(node):
             return
@@ -339,14 +339,14 @@ class HittingSetSearch:
         return True
 
     def _cut(self, x: Floats) -> bool:
-        """Search for conflicts that x misses and for better weights; return whether one is new."""
+        """Search for conflicts that x misses, offer weights found; return if a conflict is new."""
         sets, w = self.finder.search(x)
         if w is not None:
             self.gap.offer(w)
         return self.master.add(sets)
 
     def _is_conflict(self, rows: Set) -> bool:
-        """Return whether rows are a conflict in exact arithmetic; if not, remove them for good."""
+        """Return whether rows are a conflict in exact arithmetic; if not, ban this set of rows."""
         if rows not in self.conflicts:
             exact = self.conflicts[rows] = self.distinct.make_conflict(rows)
             if exact is None:  # together with rows that x does not use they may still be a conflict
@@ -357,7 +357,7 @@ class HittingSetSearch:
         return self.conflicts[rows] is not None
 
     def _decide(self, numbers: Rows) -> Any:
-        """Return weights that classify some rows correctly, or add and return a conflict."""
+        """Return weights that classify some rows correctly, or a conflict after adding it."""
         found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
         if isinstance(found, Conflict):
             rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
@@ -366,7 +366,7 @@ class HittingSetSearch:
         return found
 
     def _prove(self, node: Node) -> bool:
-        """Prove a bound for a node from the dual values exactly; return whether that closes it."""
+        """Prove a bound for a node exactly from dual values; return if this closes the node."""
         while True:
             shares = self._round_shares(node)
             exact = [self._is_conflict(rows) for rows in shares.each]
@@ -390,12 +390,12 @@ class HittingSetSearch:
             node.bound, node.value = bound, self.master.value
 
     def _used(self, node: Node) -> list[tuple[Set, float]]:
-        """Return the conflicts of positive dual value that no mistake of the node hits."""
+        """Return the conflicts with positive dual value that no mistake of the node hits."""
         wrong, weights = set(node.wrong), self.master.u.items()
         return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
 
     def _round_shares(self, node: Node) -> Shares:
-        """Round the dual values down so that they charge no open row more than its cost."""
+        """Round the dual values down so that the sum for each open row is at most its cost."""
         right, each = set(node.right), dict[Set, int]()
         scale, load = self.unit * self.over, [0] * len(self.costs)
         for rows, u in self._used(node):
@@ -455,7 +455,7 @@ class HittingSetSearch:
         return left[0]
 
     def _try(self, hitting: list[int], cost: int) -> None:
-        """Find weights whose mistakes are this hitting set, or a conflict that the set misses."""
+        """Find weights that misclassify only a hitting set, or a conflict that the set misses."""
         x = np.zeros(len(self.costs))
         x[hitting] = 1.0
         if self._cut(x) or self.best <= cost:
@@ -473,7 +473,7 @@ class HittingSetSearch:
             self.fewest = min(self.fewest, cost)
 
     def _branch(self, node: Node, row: int) -> None:
-        """Branch on whether a row is a mistake; children begin with their parent's weighting."""
+        """Branch on whether a row is a mistake; children start with the weighting of the parent."""
         shares, children = self.weightings[node.weighting], []
         for wrong, right in (((*node.wrong, row), node.right), (node.wrong, (*node.right, row))):
             bound = max(shares.bound(wrong, self.costs), node.bound)

@@ -130,7 +130,7 @@ def unit_of(examples: Examples) -> int:
 
 
 def is_quick(examples: Examples, most: int) -> bool:
-    """Return whether exact arithmetic takes hardly any time: few numbers, and short ones.
+    """Return whether exact arithmetic is fast here, because numbers are few and short.
 
     Where exponents differ much the integers are long, and the time grows with their square.
     """
@@ -197,7 +197,7 @@ def _drop_zero_weights(
 def _filter_signs(
     X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return w·z of some rows in floats, and whether the sign of each product is certain.
+    """Compute w·z of some rows in floats; also return whether each sign is certain.
 
     D products of weights that were rounded once, summed in any order, are off by at most
     (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
@@ -252,7 +252,7 @@ def sum_multiples(
 
 
 def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
-    """Sum all rows z_n except some in every column; also return the unit of the sums.
+    """Sum all rows z_n except the rows `without`; also return the unit of the sums.
 
     Numbers with equal exponents are added at once.
     """
@@ -342,7 +342,7 @@ def zero_products(
 
 
 def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
-    """Return primes whose product is above any |w·z|, so that 0 modulo all of them means 0."""
+    """Return primes whose product exceeds every |w·z|; w·z is 0 if it is 0 modulo each prime."""
     numbers = np.append(numbers_in(examples.X[rows]), examples.x0)
     spread = int(np.frexp(np.abs(numbers).max())[1]) - smallest_exponent(numbers)
     size = max(map(abs, weights)).bit_length() + len(weights).bit_length()
@@ -388,7 +388,7 @@ def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
 
 
 def row_codes(examples: Examples) -> Codes:
-    """Return a 64-bit code for each row, so that rows with different codes differ.
+    """Return a 64-bit hash code for each row; rows with different codes differ.
 
     A code is the sum of the bits of all numbers times odd constants. Zeros add nothing, so dense
     and CSR rows agree; a change of one number always changes the code.
@@ -451,7 +451,7 @@ def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
 def contradictions(
     examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield each group of equal rows that has both labels, as its positive and negative rows.
+    """Yield the positive and the negative rows of each group of equal rows with both labels.
 
     All rows are searched, or those that are given. Codes may be the same by chance, so the rows
     themselves are compared.
@@ -472,7 +472,7 @@ def contradictions(
 
 
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
-    """Return for each of `rows` whether its features equal those of its partner in `models`."""
+    """Return whether rows[i] and models[i] have equal features, for each i."""
     X = examples.X
     pairs = zip(split_rows(examples, rows), split_rows(examples, models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]

@@ -61,7 +61,7 @@ ProgressCallback = Callable[[Point, int], None]
 
 
 class SolverProgress(StatusLine):
-    """A status line that keeps the last solution of the solver, and appears if it takes long."""
+    """A status line that appears in long runs and keeps the last solution of the solver."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class WorkingSet:
         return self.rows[self.members], u / (float(u.sum()) or 1.0)
 
     def improve(self, best: Point, w: Floats, least: float) -> Point:
-        """Return the better solution of `best` and w, with the better bounds of both."""
+        """Return the better solution of `best` and w, with the better lower and upper bounds."""
         length = float(np.sqrt(w @ w))
         lower = least / length if length > 0 else -np.inf
         upper = best.upper
@@ -154,7 +154,7 @@ class WorkingSet:
         return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
 
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add those of some rows that bring the point nearer to the origin; return if any do."""
+        """Add the rows that bring the point nearer to the origin; return whether there are any."""
         level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
@@ -226,7 +226,7 @@ def find_lowest_by_part(s: Floats, parts: int) -> Rows:
 
 
 def find_nearest(Z, lengths, c, k, tolerance, steps):
-    """Admit the row farthest below the height and dismiss others, until no row is below it."""
+    """Repeatedly admit the lowest row and dismiss others, until no row is below the height."""
     size = 0.0
     for n in range(len(lengths)):
         size = max(size, lengths[n])
@@ -256,7 +256,7 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
 
 
 def worst(Z, v, inside):
-    """Return the row outside the active set with the least w·z, and how far it is above height."""
+    """Return the row outside the active set with the least w·z, and its score above the height."""
     least = np.inf
     j = 0
     for n in range(len(inside)):
@@ -269,7 +269,7 @@ def worst(Z, v, inside):
 
 
 def admit(Z, j, c, k):
-    """Add row j to the active set and to L, or return False if the members span it."""
+    """Add row j to the active set and to L, or return False if the members span row j."""
     z = np.zeros(len(c.v))
     add(Z, j, z, 1.0)
     square = squared_length(z)
@@ -340,7 +340,7 @@ def best(Z, c, k):
 
 
 def rebuild(Z, c, k, inside):
-    """Recompute L from the members, and drop members that earlier ones span."""
+    """Recompute L from the members, and drop members in the span of earlier members."""
     new = 0
     for i in range(k):
         j, u = c.members[i], c.u[i]

@@ -44,7 +44,7 @@ class Residues(NamedTuple):
 
 
 class Pivots(NamedTuple):
-    """Rows that determine one column each, sorted so that their other columns come earlier."""
+    """Rows that each determine one column, sorted so that their other columns come earlier."""
 
     rows: Ints
     columns: Ints
@@ -76,7 +76,7 @@ def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
 
 
 def find_pivots(X: Any, M: Residues, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
-    """Find pivots of X modulo the prime; return them, the parameters, and their equations."""
+    """Find pivots of X modulo the prime; return pivots, parameters, and equations of parameters."""
     transposed = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     known = np.zeros(M.width, dtype=np.bool_)
     known[X.indices[np.abs(X.data) != 1]] = True
@@ -177,7 +177,7 @@ def independent(X: Any) -> Ints:
 
 
 def proved_rank(X: Any, pivots: Pivots) -> int:
-    """Return the lower bound on the rank that pivots prove, 0 if they are not triangular.
+    """Return the lower bound on the rank that pivots prove, or 0 if the pivots are not triangular.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
 
 
 def eliminate(equations: Ints, more: Ints, prime: int) -> tuple[Ints, list[int]]:
-    """Add equations to a reduced echelon form; also return which of them were independent."""
+    """Add equations to a reduced echelon form; also return which new equations were independent."""
     import flint
 
     old, width = len(equations), more.shape[1]
@@ -370,7 +370,7 @@ def solve(equations: Ints, values: Ints, prime: int) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Write rows that determine one column each, and these columns; return their number."""
+    """Write rows that each determine one column, and these columns; return the number of pairs."""
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.
     count, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -453,7 +453,7 @@ def residuals_loop(indptr, indices, data, vector, bad, prime):  # type: ignore[n
 
 
 def reduce_loop(indptr, indices, data, rows, columns, inverses, vector, factors, prime):  # type: ignore[no-untyped-def]
-    """Eliminate all pivots from a vector, last first; write the multiple of each row added."""
+    """Eliminate all pivots from a vector, last first; write the multiple used of each row."""
     for i in range(len(rows) - 1, -1, -1):
         f = vector[columns[i]]
         if f != 0:

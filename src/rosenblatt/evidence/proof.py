@@ -120,7 +120,7 @@ class Proof(SavedProof):
 
     @property
     def how(self) -> str:
-        """The Python expression that checks the proof."""
+        """Python expression that checks the proof, such as "proof.check(X, y)"."""
         given = "X, y, sample_weight" if self.sample_weight_digest else "X, y"
         return f"proof.check({given}{', again=True' if self.enumeration else ''})"
 

@@ -232,7 +232,11 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
 
 
 def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
-    """Yield a table of numbers for each column of a frame, with the names of its columns."""
+    """Encode each column of a frame as a table of numbers; yield tables and names of columns.
+
+    A column of text or categories becomes one dummy column per level, without the first level
+    unless `keep_all`; then only the first such column keeps all levels.
+    """
     import pyarrow as pa
 
     from rosenblatt.read.columns import to_arrow
@@ -257,7 +261,7 @@ def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
 
 
 def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the index of each cell's level, and the levels, sorted unless declared."""
+    """Return the level of each cell as an index, and the levels, sorted unless declared."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

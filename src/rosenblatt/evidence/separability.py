@@ -234,7 +234,7 @@ def separability_of(
     deadline: Deadline = NEVER,
     known: Hypothesis | None = None,
 ) -> Separability:
-    """Decide whether blocks of rows are separable, wherever they are, ignoring sample weights.
+    """Decide whether blocks of rows are separable, in memory or not, ignoring sample weights.
 
     The verdict is the same wherever the rows are. Where they are not in memory, the support and
     the conflicts may be incomplete. The deadline is ignored in the first block and where rows are
@@ -290,7 +290,7 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
 
 class _Search(Blocks):
-    """A decision in progress: the working set, a summary of all rows, and their blocks."""
+    """A decision in progress: the working set, the blocks of all rows, and a summary of them."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
@@ -338,7 +338,7 @@ class _Search(Blocks):
             self.deadline = self._working_deadline()
 
     def _working_deadline(self) -> Deadline:
-        """Return the deadline for deciding about the working set, none if the set is small."""
+        """Return the deadline for a decision about the working set; small sets have none."""
         rows = replace(self.working.examples, weights=None)
         return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
 
@@ -347,7 +347,7 @@ class _Search(Blocks):
         return sum(labels.n for labels in self.labels)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Do work on each block in one pass; raise OutOfTimeError at the deadline.
+        """Call a function on each block in one pass; raise OutOfTimeError at the deadline.
 
         The deadline is ignored for rows in memory.
         """
@@ -357,7 +357,10 @@ class _Search(Blocks):
             yield result
 
     def step(self) -> Separability | None:
-        """Decide about the working set; return None if rows that contradict this join the set."""
+        """Decide whether the working set is separable; return the result, or None to repeat.
+
+        None means that other rows contradict the decision and have joined the working set.
+        """
         rows = self.working.examples
         look = self.look if self.whole else summarize(rows)
         deadline = self._working_deadline()
@@ -395,7 +398,7 @@ class _Search(Blocks):
         return replace(result, upper=upper) if math.isfinite(upper) else result
 
     def out_of_time(self) -> Separability:
-        """Return a result from the conflicts so far, or an undecided one if there are none."""
+        """Return "not separable" if conflicts are known, otherwise "undecided"."""
         if not self.conflicts:
             return self.undecided(TIME_OVER, self.progress.point)
         return replace(self.not_separable(self.conflicts), reason=TIME_OVER)
@@ -409,7 +412,7 @@ class _Search(Blocks):
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
-        """Extend a decision about the working set to all rows, or None if rows join the set."""
+        """Extend a decision about the working set to all rows; return None if rows join the set."""
         if decision.measured is not None:
             return self._extend_separator(decision, decision.measured)
         if not decision.weights:
@@ -420,7 +423,7 @@ class _Search(Blocks):
         return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
-        """Return the decision if its line separates all rows as widely as the working set."""
+        """Extend a separator to all rows; return None if rows join the working set."""
         sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
@@ -448,7 +451,11 @@ class _Search(Blocks):
         return replace(decision, measured=replace(found, margin=margin, support=support))
 
     def _extend_span(self, decision: Decision) -> Decision | None:
-        """Return the decision if its conflict spans all rows; rows not listed get multiplier 1."""
+        """Extend an inseparable working set to all rows; return None if rows join the set.
+
+        A conflict that spans the whole space is kept as it is. Otherwise rows outside its span join
+        the set; if there are none, all rows that the conflict does not list get the multiplier 1.
+        """
         part, rows = decision.conflict, self.working.examples
         assert part is not None
         if part.rest or rank_at_least(integer_rows(rows, part.rows)) < self.dimension:
@@ -472,7 +479,7 @@ class _Search(Blocks):
         return replace(decision, conflict=part)
 
     def _make_result(self, decision: Decision) -> Separability | None:
-        """Return the result with its proof, or None if a row that contradicts it joined the set."""
+        """Return the result with its proof, or None if the proof fails on a row outside the set."""
         found, weights = decision.measured, decision.weights
         evidence = () if decision.conflict is None else (self._renumber(decision.conflict),)
         floats = None if found is None else found.floats
@@ -538,7 +545,7 @@ class _Search(Blocks):
         return self._sift(functools.partial(find_lowest, to_unit_length(weights), self.unit, share))
 
     def _sift(self, work: Work[Sifted]) -> Sifted:
-        """Run a search on all blocks, and combine the rows that it finds."""
+        """Run a search on all blocks, and combine the rows found."""
         self.passes += 1
         parts = list(self.each(work))
         least = min(part.least for part in parts)
@@ -551,7 +558,7 @@ class _Search(Blocks):
         )
 
     def _join(self, rows: Picked, keep: Any = ()) -> bool:
-        """Add rows to the working set; return False if it has all of them already.
+        """Add rows to the working set; return False if all of them are in the set already.
 
         If the set becomes too large, every other old row leaves, except for those to keep.
         """
@@ -617,7 +624,7 @@ def rounding_bound(dimension: int) -> float:
 
 
 def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
-    """Find rows of a block with low scores w·z / unit, and those nearest to the lowest score."""
+    """Find rows of a block with low scores w·z / unit, and rows close to the lowest score."""
     block = merge_duplicates(block)
     s = block.signed_scores(w / unit)
     low = find_lowest_by_part(s, max(1, math.ceil(share * block.n)))

@@ -138,7 +138,7 @@ class Separation:
 
     @property
     def estimates(self) -> dict[Name, float]:
-        """Estimates fitted on the rows that overlap; inf, -inf or nan if not finite."""
+        """Estimates fitted on the overlapping rows; inf, -inf or nan if not finite."""
         return self._limit.estimates
 
     @property
@@ -179,7 +179,7 @@ class Separation:
         return self._limit.firth(**options)
 
     def reduced(self) -> ReducedModel:
-        """Return the rows that overlap as a design to fit in another package.
+        """Return the overlapping rows as a design to fit in another package.
 
         Its columns are linearly independent on these rows. A fit of it has no separation, and
         yields the finite estimates of the whole regression.

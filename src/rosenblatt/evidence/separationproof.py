@@ -46,7 +46,7 @@ KINDS = ("none", "quasi-complete", "complete")
 
 @dataclass(frozen=True)
 class NullSpace:
-    """Integer basis of all directions that are zero on the pinned rows, with its proof.
+    """Integer basis of all directions γ with γ·z = 0 for each pinned row z, with its proof.
 
     The pivots prove the rank of the pinned rows, so that the basis has as many vectors as the null
     space has dimensions.
@@ -279,7 +279,7 @@ class SeparationProof(SavedProof):
 
 
 def data_of(regression: Question) -> str:
-    """Return a fingerprint of the signed rows, the rows they belong to, and which are pinned."""
+    """Return a fingerprint of the signed rows, their rows in the data, and the pinned mask."""
     digest = hashlib.sha256(fingerprint(merge_duplicates(regression.constraints.examples)).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
@@ -309,7 +309,7 @@ def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
 def _check_multipliers(
     part: Conflict, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]
 ) -> None:
-    """Check that each row that overlaps has a multiplier, positive unless the row is pinned."""
+    """Check that each overlapping row has a multiplier, and a positive one unless pinned."""
     for n in part.rows:
         if type(n) is not int or not 0 <= n < len(separated):
             raise no_such_row(n)

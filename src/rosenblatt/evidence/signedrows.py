@@ -66,7 +66,7 @@ class DataSummary:
 
     @property
     def uneven(self) -> bool:
-        """Whether columns or rows differ so much that each column needs a unit of its own."""
+        """Whether sizes of columns or rows differ so much that each column needs its own unit."""
         return self.far_apart or _are_far_apart(self.columns, UNEVEN)
 
     @property
@@ -77,7 +77,7 @@ class DataSummary:
         return scales
 
     def scaled_margin(self, margin: float, w: Floats) -> float:
-        """Return the margin that a line has after each column is divided by its largest entry.
+        """Return the margin of a line after each column is divided by its largest entry.
 
         Its products stay the same, and its weights grow as the columns shrink.
         """
@@ -107,7 +107,7 @@ def _are_far_apart(columns: Floats, far: float) -> bool:
 def scaled_radius(
     look: DataSummary, examples: Examples, first: int = 0, weights: Floats | None = None
 ) -> float:
-    """Return the R that the data have after each column is divided by its largest entry."""
+    """Return the radius R of the data after each column is divided by its largest entry."""
     with np.errstate(over="ignore"):
         scales = 1.0 / look.scales[int(look.x0) :]
     if not np.isfinite(scales).all():
@@ -177,12 +177,12 @@ class Scale:
 
     @classmethod
     def plain(cls, look: DataSummary) -> Scale:
-        """Create a scale with one unit for all numbers, which keeps the proportions of margins."""
+        """Create a scale with one unit for all numbers, which keeps the ratios of margins."""
         return cls(np.full(len(look.columns), _unit_scale(look.columns.max(initial=0.0))))
 
     @classmethod
     def even(cls, examples: Examples, look: DataSummary) -> Scale:
-        """Create a scale with a unit per column, and a unit per row if rows still differ much."""
+        """Create a scale with a unit per column, and per row if row lengths still differ much."""
         columns = np.array([_unit_scale(a) for a in look.columns])
         rows = _largest_by_row(examples, columns)
         live = rows[rows > 0]
@@ -351,7 +351,7 @@ class SignedRows:
         self.deadline.check_step(HANDLING * made * k / QUICK + lifting)
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
-        """Return exact weights for all columns of the scaled rows, those of pivots filled in."""
+        """Return exact weights for all columns of the scaled rows, including pivot columns."""
         if self.quotient is None:
             return list(w)
         pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
@@ -548,7 +548,7 @@ def find_below(signed: SignedRows, w: Fractions, level: Any) -> Iterator[tuple[i
 
 
 def find_vanishing(signed: SignedRows, w: Fractions) -> Rows:
-    """Return the rows with w·z = 0 modulo three primes, which count as zero here."""
+    """Return the rows with w·z = 0 modulo three primes, which are treated as zero."""
     s, bound, _ = scores_with_bound(signed, w)
     near = np.flatnonzero(np.abs(s) <= bound)
     whole = signed.tall_integers(w)

@@ -190,7 +190,7 @@ def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | Non
 
 
 def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
-    """Yield directions along columns whose entries have one sign, and the rows each separates."""
+    """Yield directions along columns with entries of one sign, each with its separated rows."""
     alive = alive.copy()
     fixed = np.bincount(W[np.flatnonzero(pinned)].indices, minlength=W.shape[1]) > 0
     while alive.any():
@@ -355,7 +355,7 @@ def _one_signed(W: Any) -> NDArray[np.float64]:
 
 
 def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step plus a multiple of g, so that the rows that g separates stay positive."""
+    """Return step plus a multiple of g that is positive on the rows that g separates."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = _rows_times(W[rows], g), _rows_times(W[rows], step)
@@ -385,7 +385,7 @@ def _times(basis: Any, g: NDArray[Any]) -> Vector:
 
 
 def _parts(W: Any, rows: Ints) -> list[tuple[Ints, Ints]]:
-    """Split rows into parts that share no column, after restriction to independent columns."""
+    """Keep only independent columns, and split the rows into parts that share no column."""
     if len(rows) == 0:
         return []
     some = W[rows]
@@ -459,7 +459,7 @@ def blame_sparse(asked: Question, found: SparsePartition, watch: Watch) -> Blame
 
 
 class _Part:
-    """The directions of one part, and the signs that linear functions take on them."""
+    """Directions of one part, with the signs that linear functions take on these directions."""
 
     def __init__(self, W: Any, width: int, watch: Watch) -> None:
         self.watch = watch

@@ -27,7 +27,7 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Weighting:
-    """Weights on conflicts: the weight of conflict sets[i] is shares[i] / over."""
+    """Weights on conflicts; conflict sets[i] has the weight shares[i] / over."""
 
     over: int
     sets: Numbers  # positions of the conflicts in the proof
@@ -57,7 +57,7 @@ class Tree:
     >>> sets, costs = [(0, 1), (0, 2), (1, 2)], {0: 1, 1: 1, 2: 1}
     >>> Tree((-1,), (Weighting(2, (0, 1, 2), (1, 1, 1)),)).fault(sets, costs, 2)
     >>> print(Tree((-1,), (Weighting(1, (0, 1), (1, 1)),)).fault(sets, costs, 2))
-    node 0, a leaf: the conflicts of row 0 weigh 2 in all, but it costs 1
+    node 0, a leaf: the conflicts of row 0 weigh 2, more than its cost of 1
     """
 
     nodes: Numbers
@@ -122,7 +122,7 @@ class Tree:
 
 
 class _Path:
-    """The path from the root to a node: rows that are wrong or right there, and conflicts hit."""
+    """Path from the root to a node: rows fixed as wrong or right on it, and conflicts hit."""
 
     def __init__(self, sets: Sequence[Numbers], costs: Mapping[int, int]) -> None:
         self.places = {n: i for i, n in enumerate(costs)}
@@ -140,7 +140,7 @@ class _Path:
         self.sets_of = np.split(owners, ends[:-1])
 
     def descend(self, n: int) -> RowError | None:
-        """Count row n as wrong; return why the tree cannot branch on this row, or None."""
+        """Set row n to wrong; return why the tree cannot branch on this row, or None if it can."""
         place = self.places.get(n)
         if place is None:
             return RowError(f"row {quote(n)} of the proof, counted from 0, has no known cost")
@@ -150,7 +150,7 @@ class _Path:
         return None
 
     def turn(self, n: int) -> bool:
-        """Count row n as right after its first subtree, and as open after its second.
+        """Set row n to right after its first subtree, and to open after its second subtree.
 
         Returns whether both subtrees are done.
         """
@@ -168,7 +168,7 @@ class _Path:
         self.hits[self.sets_of[place]] += step
 
     def check_leaf(self, weighting: Weighting, need: int) -> RowError | None:
-        """Return why these weights do not prove at this leaf that mistakes cost `need`, or None."""
+        """Return why these weights fail to prove a cost of `need` at this leaf, or None."""
         total, heavy = self._add_shares(weighting)
         over = weighting.over
         if heavy is not None:

@@ -156,7 +156,7 @@ class Separability:
         return next(describe_verdict(self))
 
     def explain(self) -> str:
-        """Return the verdict and the facts behind it, one sentence per line."""
+        """Return the verdict and the numbers behind it, one sentence per line."""
         lines = [f"{line[0].upper()}{line[1:]}." for line in describe_verdict(self)]
         if self.verdict == "quasi-separable":
             family = ', family="multinomial"' if self.label_pairs else ""
@@ -238,7 +238,7 @@ class Separability:
 
 
 def describe_verdict(s: Separability) -> Iterator[str]:
-    """Yield the verdict with its evidence as one sentence, then one line per further fact.
+    """Yield the verdict with its evidence as one sentence, then one line per further result.
 
     All interfaces take their words from here. Lines begin in lower case and have no period.
     """

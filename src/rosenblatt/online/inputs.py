@@ -118,7 +118,7 @@ class Block:
 
     @classmethod
     def of(cls, X: Any, memory: StreamMemory) -> Block:
-        """Convert an array or a frame to a block; the kernel later checks for NaN and infinity."""
+        """Convert an array or a frame to a block, without checking for NaN and infinity."""
         if isinstance(X, Named):
             X, names = X.X, X.names
         else:
@@ -138,7 +138,7 @@ class Block:
         return cls(table, range(table.shape[1]) if names is None else names)
 
     def check(self) -> None:
-        """Raise ValueError that names the first row with NaN, infinity or too large numbers."""
+        """Raise an error that names the first row with NaN, infinity or too large numbers."""
         table = self.table
         if sum_of_squares(numbers_in(table)) < LONGEST_SQUARED:
             return
@@ -195,17 +195,17 @@ class Labels:
 
     @property
     def both(self) -> bool:
-        """Whether all labels are known."""
+        """Whether two labels or more are known."""
         return len(self.met) >= 2
 
     def sign(self, label: Any) -> int | None:
-        """Return +1 or -1, or None for an unknown label."""
+        """Return the sign of one of two labels, +1 or -1; None for an unknown label."""
         if label not in self.met:
             return None
         return 1 if label == self.met[-1] else -1
 
     def learn(self, label: Any) -> Labels:
-        """Return the labels with `label` added; raise ValueError for an unknown third label."""
+        """Add a label; raise ValueError if it is new and two or more labels are known already."""
         label = _plain_label(label)
         if label in self.met:
             return self
@@ -291,7 +291,7 @@ class BlockLabels:
         return [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
 
     def refused(self, labels: Labels) -> dict[int, str]:
-        """Return the rows whose labels cannot be learned in this order, each with the reason."""
+        """Return the rows with labels that cannot be learned, and for each row the reason."""
         skipped = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
         result: dict[int, str] = {}
         while (row := BlockLabels(self.values, skipped)._first_unknown(labels)) is not None:

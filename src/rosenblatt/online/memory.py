@@ -1,4 +1,4 @@
-"""The memory of an online perceptron: vectors as dicts by feature name, or as arrays.
+"""The state of an online perceptron: weight vectors as dicts by feature name, or as arrays.
 
 Single examples are fastest with a dict for each vector; blocks need arrays. The memory is converted
 when calls with examples and with blocks alternate. Products are added in the order of the row's
@@ -117,7 +117,7 @@ class TupleWeights:
 
 
 class StreamMemory:
-    """The state of an online perceptron: vectors as dicts or arrays, counts and last window."""
+    """The state of an online perceptron: weight vectors, counts and most recent mistakes."""
 
     def __init__(
         self, window: int, average: bool = False, pocket: bool = False, labels: int = 2
@@ -141,14 +141,14 @@ class StreamMemory:
         self.tuple_weights = TupleWeights({X0: 0.0}, 0.0)
 
     def by_name(self) -> list[Vector]:
-        """Return the vectors as mutable dicts, keyed by feature name."""
+        """Return the weight vectors as mutable dicts, keyed by feature name."""
         if self.array is not None:
             self.V = [dict(zip(self.names, v, strict=True)) for v in self.array.tolist()]
             self.array, self.layout = None, None
         return self.V
 
     def grouped(self) -> list[Any]:
-        """Return the vectors as the update rule needs them; for K > 2 labels, lists of K dicts."""
+        """Return weight vectors for the update rule; with K > 2 labels, as lists of K dicts."""
         V, K = self.by_name(), self.labels
         return V if K == 2 else [V[i : i + K] for i in range(0, len(V), K)]
 
@@ -246,7 +246,7 @@ class StreamMemory:
         return predictions
 
     def _in_columns(self, layout: Names, rows: Rows) -> rule.Memory:
-        """Copy the weights to arrays with columns x0, those of the block, and other features."""
+        """Copy the weights to arrays with columns for x0, the block's and other features."""
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
             for vector in self.by_name():
@@ -268,7 +268,7 @@ class StreamMemory:
         )
 
     def _by_vector(self, vectors: NDArray[np.float64], rows: Rows) -> NDArray[np.float64]:
-        """Convert the vectors of the kernels to an array with one vector per row."""
+        """Convert the weight vectors of the kernels to an array with one vector per row."""
         if not isinstance(rows, rowformats.Joint):
             return vectors
         if isinstance(rows.rows, rowformats.Sparse):

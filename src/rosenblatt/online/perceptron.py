@@ -129,7 +129,7 @@ class OnlinePerceptron:
 
     @property
     def n_mistakes(self) -> int:
-        """Number of mistakes made before learning, which is the number of updates."""
+        """Number of examples predicted wrongly before they were learned; each caused one update."""
         return self._memory.counts[MISTAKES]
 
     @property
@@ -145,7 +145,7 @@ class OnlinePerceptron:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """Labels known so far, in sort order; of two labels, the first is that of -1."""
+        """Labels known so far, sorted; if there are two, the first is the negative one."""
         return self._labels.met
 
     @property
@@ -427,7 +427,7 @@ class OnlinePerceptron:
         return model
 
     def _score(self, x: Any) -> DictRow:
-        """Return x as a row of Python numbers, together with its score by w."""
+        """Convert x to a row of Python numbers, with the score that w gives the row."""
         memory, row = self._memory, self._row
         row.copy = None
         if memory.array is not None:
@@ -452,7 +452,7 @@ class OnlinePerceptron:
         return row
 
     def _set_labels(self, labels: Labels) -> None:
-        """Set the known labels; while there is only one, it is +1 and sign(0) is a mistake."""
+        """Set the known labels; a single label is +1, and a score of 0 is then a mistake."""
         self._labels = labels
         self._no: Any = labels.met[0] if labels.met else None
         self._yes: Any = labels.met[-1] if labels.met else None
@@ -462,7 +462,7 @@ class OnlinePerceptron:
         self._zero = ZEROS[self.zero] if labels.both else 0
 
     def _add_label(self, labels: Labels) -> None:
-        """Set the labels after a new one; the second label determines the sign of the first."""
+        """Add a new label; when the second label arrives, the first may become the negative one."""
         if labels.both and self._labels.met:
             first = labels.sign(self._labels.met[0])
             if first == ZEROS[self.zero]:

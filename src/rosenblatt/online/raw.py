@@ -46,7 +46,7 @@ class RawColumns:
         return any(isinstance(column, Entries) for column in self.encoding.columns)
 
     def encode(self, x: Mapping[Any, Any], known: Collection[Hashable]) -> dict[Hashable, float]:
-        """Return the features of a row; a missing category is a feature only if `known` has it."""
+        """Return the features of a row; a missing category has one only if `known` contains it."""
         numbers, row = self._read_numbers(x), dict[Hashable, float]()
         for name in dict.fromkeys((*x, *self.columns)):
             column = self.columns.get(name)
@@ -78,7 +78,7 @@ class RawColumns:
         return dict(zip(names, found.X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:
-        """Return an encoding with the categories and words among `names`, and its features."""
+        """Return an encoding with the categories and words in `names`, and its features."""
         values: dict[str, list[str]] = {column.name: [] for column in self.encoding.columns}
         indices, others = [], []
         for name in names:

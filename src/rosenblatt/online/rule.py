@@ -96,7 +96,7 @@ def online_joint(D, zero, predictor, m, predictions):
 
 
 def learn(D, n, zero, mistake, V, kept, counts, window):
-    """Count row n, and update w if `mistake` is a row; return whether w was updated."""
+    """Count row n; if `mistake` is not negative, update w by it; return whether w was updated."""
     wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
@@ -128,7 +128,7 @@ def predicting_score(D, n, predictor, V, counts, s):
 
 
 def judge_pocket(D, n, zero, V, counts, wrong):
-    """Count mistakes of pocket and candidate; keep a w whose run of correct rows is longest."""
+    """Count mistakes of pocket and candidate; keep the w with the longest run of correct rows."""
     counts[POCKET] += misclassifies(D, n, zero, V[1:], counts)
     counts[CANDIDATE] += misclassifies(D, n, zero, V[2:], counts)
     if not wrong:
@@ -141,7 +141,7 @@ def judge_pocket(D, n, zero, V, counts, wrong):
 
 
 def end_window(V, counts):
-    """Keep the better of pocket and candidate; the w with the longest run is next candidate."""
+    """Keep the better of pocket and candidate; the w with the longest run becomes candidate."""
     w, pocket, candidate, runner = V[0], V[1], V[2], V[3]
     if counts[RUN] > counts[LONGEST]:
         copy_weights(w, runner)

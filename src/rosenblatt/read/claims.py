@@ -21,7 +21,7 @@ class PlanMismatchError(DataError):
 
 
 def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> ColumnOptions:
-    """Return options for reading a file whose plan is compared with that of a proof."""
+    """Return options to read a file so that its columns can be compared with those of a proof."""
     needed = [claimed.target.column, *(column.name for column in claimed.encoding.columns)]
     check_columns_present(names, needed, source.name)
     every_word = ColumnOptions(
@@ -31,7 +31,7 @@ def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> Co
 
 
 def check_plan(claimed: Plan, found: Plan) -> Plan:
-    """Return the found plan in the claimed order; raise PlanMismatchError if the plans differ.
+    """Return the plan of the data, ordered as in the proof; raise PlanMismatchError if they differ.
 
     The columns must have been read with the options of `options_to_verify`, which keep all words.
     """
@@ -91,7 +91,7 @@ def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwis
 
 
 def _check_target(claimed: TargetColumn, found: TargetColumn) -> TargetColumn:
-    """Return the found target with its labels in the claimed order."""
+    """Return the target of the data, with its labels in the order of the proof."""
     if claimed.others:
         return found  # one label against the rest: read with that label
     there = {spell_label(label): label for label in found.names}

@@ -24,7 +24,7 @@ PAGE_BYTES = 1 << 16  # bytes per read
 
 
 def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[Any]:
-    """Yield an empty batch, then the rows from `begin` on; few pages are in memory at a time."""
+    """Yield an empty batch, then batches of the rows from row `begin` on, using little memory."""
     with _parquet(source) as parquet:
         metadata = parquet.metadata
         yield _validate(_empty_batch(parquet.schema_arrow))

@@ -289,7 +289,7 @@ def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
 
 
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
-    """Split all cells into lowercase words; return them and where each cell's words begin."""
+    """Split all cells into lowercase words; return the words and where each cell begins."""
     texts = as_text(cells)
     lower = pc.utf8_lower(texts)
     if pc.any(pc.match_substring_regex(texts, "[İΣ]")).as_py():  # these change length
@@ -301,7 +301,7 @@ def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
 def split_entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    """Parse index:value entries; return their indices, values and rows, and the number of rows.
+    """Parse index:value entries; return indices, values and rows of entries, and the row count.
 
     Raises BadCellError if a row has an index twice.
     """
@@ -408,7 +408,7 @@ def decode_text(cells: Any, name: str) -> Any:
 
 
 def is_bytes(kind: Any) -> bool:
-    """Check whether a type is that of bytes, whose text encoding is not declared."""
+    """Check whether a type holds bytes, which may be text in an undeclared encoding."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
@@ -494,7 +494,7 @@ class Parsed:
         self.numbers = pc.if_else(good, pc.binary_join_element_wise(minus, digits, ""), nothing)
 
     def plain(self, mark: str) -> Any:
-        """Return the numbers that have this unit as plain text; null for all other cells."""
+        """Return numbers with the unit `mark` as text without it; null for all other cells."""
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 
@@ -561,7 +561,7 @@ class Vocabulary:
         return cls(min_count, frozenset(stop_words.lower().split()))
 
     def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """Select words by their cell counts; return them in alphabetical order."""
+        """Select words by how many cells contain each; return the words in alphabetical order."""
         return tuple(
             sorted(
                 word

@@ -81,7 +81,7 @@ def _fingerprint(source: Source, layout: Layout) -> bytes:
 
 
 def _file_state(source: Source) -> tuple[int, ...]:
-    """Return size, times and inode, one of which changes when a file is written."""
+    """Return size, times and inode of a file, one of which changes when the file is written."""
     status = os.stat(source.path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 

@@ -72,7 +72,7 @@ class Dialect:
 
 
 def find_dialect(source: HasHead, layout: Layout) -> Dialect:
-    """Detect the dialect of a file from its first megabyte, as far as `layout` leaves it open."""
+    """Return the dialect of a file; detect what `layout` does not give from the first megabyte."""
     head = source.head()
     request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
     # The result is cached, unless lines are very long.
@@ -110,7 +110,7 @@ def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect
 
 
 def encoding_of(head: bytes, request: str | None) -> str:
-    """Return the text encoding: the requested one, or as the byte-order mark says.
+    """Return the text encoding: the requested one, or else that of the byte-order mark.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _detect_separator(text: bytes) -> SplitLines:
 
 
 def _has_decimal_commas(cut: SplitLines) -> bool:
-    """Check whether some cells contain commas, and all such cells are numbers."""
+    """Check whether some cells contain commas, and every cell with a comma is a number."""
     if cut.separator == ",":
         return False
     found = False
@@ -488,7 +488,7 @@ class CsvFeed:
     kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk, and find its bad lines by parsing halves."""
+        """Read the rows of a chunk; find bad lines by parsing smaller and smaller parts."""
         reasons: dict[int, str] = {}
         tables = list(parse_by_halves(chunk, self.parse, reasons))
         batch = Batch(chunk).without(reasons)

@@ -87,7 +87,7 @@ READERS = {
 
 
 def read_whole(source: Source, layout: Layout = Layout()) -> Any:
-    """Read a file as an Arrow table; the format is detected as far as `layout` leaves it open."""
+    """Read a file as an Arrow table; if `layout` does not give the format, it is detected."""
     reader = READERS[format_of(source, layout)]
     if reader.whole is not None:
         table = reader.whole(source, layout)
@@ -222,7 +222,7 @@ class FileTable:
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
     def examples(self, made: Plan) -> Iterator[Examples]:
-        """Yield the examples of each batch; one batch is encoded while the next are read."""
+        """Yield the examples of each batch; later batches are read while one is encoded."""
         source, layout, found = self.source, self.layout, False
 
         def read() -> Iterator[tuple[int, Any]]:
@@ -247,7 +247,7 @@ class FileTable:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Table rows (from 0) and cells of some examples, and the number of all examples."""
+    """Table rows (from 0) and cells of selected examples, and the total number of examples."""
 
     found: dict[int, tuple[int, dict[str, Any]]]
     count: int
@@ -280,7 +280,7 @@ class Data:
 
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
-        """Create data from a file that is read in every pass."""
+        """Create data whose rows are read from a file again in every pass, with a given plan."""
         blocks = InOrder(lambda: table.examples(made), made.target.many)
         return cls(table.source.name, blocks, None, made, table)
 
@@ -333,7 +333,7 @@ class Data:
                 start += len(batch)
 
     def places(self, numbers: Iterable[int]) -> Places:
-        """Find the table rows and the cells of some examples."""
+        """Find the table row and the cells of each example in `numbers`."""
         wanted = np.unique(np.fromiter(numbers, np.intp))
         found, first, start = {}, 0, 0
         for batch, rows in self.row_batches():
@@ -344,7 +344,7 @@ class Data:
         return Places(found, first)
 
     def row_names(self, numbers: Iterable[int] = ()) -> RowNames:
-        """Return names of examples by their rows; if read in passes, only of those in `numbers`."""
+        """Return the row names of examples; if the file is read in passes, only of `numbers`."""
         positions = self.places(numbers) if self.rows is None else self.rows
         return replace(self.numbering, positions=positions)
 
@@ -370,14 +370,14 @@ def read_data(
 def read_in_passes(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
-    """Create data from a file that is read in every pass, deciding the kind of each column."""
+    """Decide the kind of each column of a file; return data that are read again in every pass."""
     with locate_errors(source, layout):
         layout = with_types(source, layout, options)
     return plan_file(FileTable.of(source, layout), options, adjust)
 
 
 def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:
-    """Create data from a table that is read in every pass, deciding the kind of each column."""
+    """Decide the kind of each column of a table; return data that are read again in every pass."""
     source, layout = table.source, table.layout
     rows = Rows(table.schema, lambda: read_in_background(table.batches()))
     with locate_errors(source, layout):
@@ -386,7 +386,7 @@ def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | Non
 
 
 def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
-    """Read a file with the columns that were decided on another file."""
+    """Read a file with a plan of the columns that was made for another file."""
     typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
     if not held:
         return Data.in_passes(FileTable.of(source, typed), made)

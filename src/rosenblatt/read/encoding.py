@@ -46,7 +46,7 @@ Label = str | int | float | bool
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Encoded features X, and the row of the table for each row of X."""
+    """Encoded features X, and for each row of X the number of its row in the table."""
 
     X: Any
     rows: NDArray[np.intp]
@@ -90,12 +90,12 @@ class Encoding:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix, because it has many features and some are words or entries."""
+        """Whether X is a CSR matrix: many features, and some columns of words or entries."""
         mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
         return mostly_zeros and len(self.features) >= WIDE
 
     def types(self, strict: bool) -> dict[str, Any]:
-        """Return the types to read columns as: text if cells without a number count as missing."""
+        """Return the type to read each column as; text if invalid numbers count as missing."""
         loose = not strict and self.missing in ("drop", "mean")
         return {c.name: pa.string() if loose else c.type for c in self.columns}
 
@@ -210,7 +210,7 @@ class TargetColumn:
 
     @property
     def many(self) -> bool:
-        """Whether there are more than two labels, so that y is a position among them."""
+        """Whether there are more than two labels; if so, y holds positions in `labels`."""
         return len(self.names) > 2
 
     @property
@@ -225,7 +225,7 @@ class TargetColumn:
 
     @property
     def spellings(self) -> list[str]:
-        """Labels as files spell them."""
+        """Labels as text, spelled as in files."""
         return [spell_label(label) for label in self.names]
 
     @property
@@ -359,7 +359,7 @@ class UnseenCategories:
         self.values: dict[str, Counter[str]] = {name: Counter() for name in self.rows}
 
     def take(self, table: Any) -> None:
-        """Count the rows of a table or record batch."""
+        """Count the rows of a table or record batch that have an unknown category."""
         for column in self.columns:
             if column.name not in table.schema.names:
                 continue
@@ -404,7 +404,7 @@ FEW = 1 << 16  # for fewer numbers, compiling takes longer than it saves
 
 
 class InRows(NamedTuple):
-    """Rows of numbers and their sum of squares, which is finite if all numbers are."""
+    """A dense array, and its sum of squares, which is NaN or infinite if any entry is."""
 
     X: NDArray[Any]
     squares: float
@@ -439,7 +439,7 @@ def interleave_columns(columns: Sequence[NDArray[Any]], dtype: Any = np.float64)
 
 
 def transpose(c, x, d, N):  # type: ignore[no-untyped-def]
-    """Transpose columns that begin S apart in c into rows of x; return the sum of squares.
+    """Copy columns, stored one after the other in c, to rows of x; return the sum of squares.
 
     x[n·d + j] is c[j·S + n].
 

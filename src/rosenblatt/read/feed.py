@@ -136,7 +136,7 @@ def kind_of(value: Any) -> str | None:
 
 
 def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
-    """Encode a row of values as features; return them and the kinds of all columns so far.
+    """Encode a row of values as features; return the features, and the kinds of all columns so far.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], K
 def encode_value(
     name: str, kind: str, value: Any, stop_words: Collection[str] = VOCABULARY.stop_words
 ) -> Iterator[tuple[str, float]]:
-    """Yield the features of a value in a column that is not numeric; a missing value has none.
+    """Yield the features of a value in a column that is not numeric; none if it is missing.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class Batch:
     raw: bool = False  # whether the kinds of the columns are still to be decided
 
     def without(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
-        """Return the batch with more bad lines, by number from 0, and with other fields changed."""
+        """Return the batch with the lines in `reasons` added as bad lines, and other changes."""
         begin = self.chunk.begin.lines
         bad = [
             BadLine(begin + at + 1, self.chunk.line(at), shorten(why.rstrip("."), LETTERS))

@@ -37,7 +37,7 @@ SAFE = (
 
 
 class Built(NamedTuple):
-    """The design matrix and the target that a formula makes of the complete rows of a table."""
+    """The design matrix and the target that a formula builds from the complete rows of a table."""
 
     X: Any  # a CSR matrix, or an array where columns are few
     names: tuple[str, ...]
@@ -104,7 +104,7 @@ class Formula:
         return not self.effects and any(not term.factors or term == "1" for term in self.right)
 
     def build(self, table: Any, intercept: str | None) -> Built:
-        """Make the design of an Arrow table; `intercept` is the name of its intercept, or None.
+        """Build the design of an Arrow table; `intercept` names the intercept, None omits it.
 
         Rows in which a column of the formula, or a value that it computes, is missing are left
         out, as R and statsmodels leave them out. Of each fixed effect after the first one, the
@@ -169,7 +169,7 @@ class Formula:
 
 
 def _targets(expressions: list[str]) -> tuple[str, ...]:
-    """Return the columns on the left side of a formula; () if a value is computed there."""
+    """Return the target columns of a formula; () if the target is an expression such as log(y)."""
     if len(expressions) == 1 and (pair := PAIR.fullmatch(expressions[0])):
         expressions = [pair[1], pair[2]]
     found = [COLUMN.fullmatch(one) for one in expressions]
@@ -188,7 +188,7 @@ def _effect(text: str, part: str) -> tuple[str, ...]:
 
 
 def _columns_in(text: str, expression: str) -> list[str]:
-    """Return the columns that a Python expression uses; raise UsageError if it is not safe."""
+    """Return the columns that a Python expression uses; raise UsageError if unsafe."""
     from formulaic.transforms import TRANSFORMS
 
     quoted: list[str] = []

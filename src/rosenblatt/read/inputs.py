@@ -74,13 +74,13 @@ def find_input(X: Any, y: Any, target: Target) -> Input:
 
 
 def names_of(frame: Any) -> list[str]:
-    """Return those names of a frame's columns that are strings."""
+    """Return the column names of a frame that are strings."""
     names = getattr(frame, "column_names", None)
     return [n for n in (frame.columns if names is None else names) if isinstance(n, str)]
 
 
 def select(frame: Any, names: Sequence[str]) -> Any:
-    """Return a frame of the same kind with some of its columns."""
+    """Return a frame with the columns in `names`, in the type of the frame's library."""
     return frame[list(names)] if hasattr(frame, "iloc") else frame.select(list(names))
 
 
@@ -167,7 +167,7 @@ def _read_arrays(X: Any, y: Any, options: ColumnOptions) -> Data:
 def read_examples(
     X: Any, y: Any, target: str | None, from_arrays: Callable[[Any, Any], Examples], x0: float
 ) -> tuple[Examples, RowNames]:
-    """Read rows and labels as examples in memory; return them and the names of the rows.
+    """Read rows and labels into memory; return the examples and the names of the rows.
 
     Arrays and frames of numbers with their labels are read by `from_arrays`. Text in a frame or a
     file becomes categories or words, as `learn` reads it.

@@ -87,7 +87,7 @@ def _parse_json_block(source: Source, lines: bytes, done: int) -> Any:
 
 
 def unify_json(source: Source, batches: Iterable[Any]) -> Any:
-    """Return the schema of the rows of all batches; a field that a line lacks is missing."""
+    """Return one schema for all batches; a field that a line lacks is a missing value."""
     schemas = list(dict.fromkeys(batch.schema for batch in batches))
     if not any(schema.names for schema in schemas):
         raise DataError(f"{source.name}: all objects are empty, so there are no columns.")
@@ -127,7 +127,7 @@ def _inconsistent(source: Source, error: BaseException) -> DataError:
 
 
 def parse_uniform(data: bytes, ends: NDArray[np.intp]) -> Any:
-    """Parse lines as a table with one row each; return None unless all are flat objects.
+    """Parse lines as a table; return None unless every line is one flat JSON object.
 
     `ends` are the ends of the lines. Exactly one object must begin and end in each line.
     """
@@ -214,7 +214,7 @@ def _brackets(marks: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.b
 
 
 def _is_shallow(lines: bytes) -> bool:
-    """Check quickly whether there are too few brackets to exceed the maximum depth.
+    """Check quickly whether lines have too few brackets to exceed the maximum depth.
 
     A value may extend over many lines, so the depth is at most the number of brackets in one line
     plus the number that other lines leave open.
@@ -233,7 +233,7 @@ def _non_blank(lines: bytes) -> list[bytes]:
 
 
 def _keep_exact(table: Any, lines: bytes) -> Any:
-    """Convert columns to text whose integers float64 cannot represent."""
+    """Convert each column with an integer that float64 cannot represent to text."""
     for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
         if not pa.types.is_float64(kind):
             continue
@@ -268,7 +268,7 @@ def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
-    """Split lines into labels and entries; return them and the line number, from 0, of each row.
+    """Split lines into labels and entries; return both, and the line number (from 0) of each row.
 
     The label is null where it is missing or a question mark. Comments and blank lines are not rows.
     """
@@ -321,7 +321,7 @@ class JsonFeed:
         return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
 
     def _read_table(self, chunk: Chunk) -> Batch | None:
-        """Read lines as a table of numbers and labels; return None if they may differ."""
+        """Read lines as a table of numbers and labels; return None if that may change a value."""
         found = parse_uniform(chunk.data, chunk.ends)
         if found is None:
             return None

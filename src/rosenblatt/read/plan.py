@@ -75,7 +75,7 @@ class Plan:
 
 
 def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
-    """Return options with which any part of the rows gets the same columns as all rows."""
+    """Return options that give any part of the rows the same columns as an existing plan."""
     columns, target = made.encoding.columns, made.target
     return ColumnOptions(
         target.column,
@@ -116,7 +116,7 @@ def plan_encoding(table: Any, options: ColumnOptions, name: str) -> Encoding:
 def decide_columns(
     rows: Rows, features: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
-    """Decide the kinds of the feature columns; return them and notes for the user."""
+    """Decide the kind of each feature column; return the columns, and notes for the user."""
     empty = {n: survey for n, survey in features.items() if survey.is_empty}
     notes: tuple[str | Message, ...] = tuple(_note_left_out(empty, "no values"))
     used = {n: survey for n, survey in features.items() if n not in empty}
@@ -141,7 +141,7 @@ def decide_columns(
 
 
 def _note_left_out(columns: Collection[str], why: str) -> Iterator[str]:
-    """Yield a note on columns that are left out, if any column is."""
+    """Yield a note that names the columns that are left out, if there are any."""
     if columns:
         yield f"{join_words([quote_column(n) for n in columns])} left out: {why}"
 
@@ -240,7 +240,7 @@ def list_columns(names: Sequence[str], given: str) -> str:
 
 
 def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> list[str]:
-    """Find the columns whose names or numbers a parameter has."""
+    """Find the columns that a parameter lists by name or number."""
     there = set(names)
     return [one if one in there else find_column(names, one, parameter) for one in given]
 
@@ -368,7 +368,7 @@ def _label_count_error(labels: list[Any], many: bool, where: str) -> DataError:
 
 
 def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
-    """Raise DataError if three or more values do not look like labels."""
+    """Raise DataError if the values of a target with more than two do not look like labels."""
     shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
     text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
     alike = _find_near_duplicates(labels)

@@ -214,7 +214,7 @@ def _expand_entries(table: Any, name: str) -> Any:
 def _encode_rows(
     table: Any, plan: RegressionPlan, weight_column: Column | None, drop: bool, name: str
 ) -> Regression:
-    """Encode a table by a plan; drop incomplete rows or raise BadCellError."""
+    """Encode a table by a plan; drop rows with missing values if `drop`, else raise an error."""
     columns = [*plan.columns, *([] if weight_column is None else [weight_column])]
     plain_columns = [*plan.target, *([] if plan.groups is None else [plan.groups])]
     used = [*(column.name for column in columns), *plain_columns]
@@ -259,7 +259,7 @@ def _encode_rows(
 def _find_gaps(
     cells: Any, drop: bool, name: str, texts: Any, expected: str = "a number"
 ) -> NDArray[np.bool_]:
-    """Return a mask of missing values; raise BadCellError unless rows with them are dropped.
+    """Return a mask of missing values; raise BadCellError if there are any and `drop` is false.
 
     `texts` are the cells as written, for the message on a cell that is not a number.
     """

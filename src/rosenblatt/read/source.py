@@ -181,7 +181,7 @@ class Source:
 
 
 class TextCheck:
-    """Check of blocks of text: no line is too long; a UTF-8 byte-order mark is removed."""
+    """Filter of text blocks: removes a byte-order mark and raises DataError on a very long line."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -299,11 +299,11 @@ class HasHead(Protocol):
         """Suffix of the name that indicates the format."""
 
     def head(self) -> bytes:
-        """Return the first bytes; if they contain whole lines, only these."""
+        """Return the first bytes, cut after the last complete line if there is one."""
 
 
 def format_of(source: HasHead, layout: Layout = Layout()) -> str:
-    """Return the requested format; without one, detect it from the first bytes, name or line."""
+    """Return the requested format, or detect it from the first bytes, file name or line."""
     if layout.format is not None:
         suffix = "." + layout.format.lower().lstrip(".")
         if suffix not in FORMATS:
@@ -356,7 +356,7 @@ def compression_of(first: bytes) -> str | None:
 
 
 def is_binary(head: bytes) -> bool:
-    """Check whether a file with this beginning is not a text table.
+    """Check whether a file with these first bytes is binary, not a text table.
 
     Examples
     --------
@@ -368,7 +368,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def find_table_in_zip(path: str, name: str) -> str:
-    """Return the name of the only table in a zip file; raise DataError if there is not just one."""
+    """Return the name of the table in a zip file; raise DataError unless there is exactly one."""
     try:
         with zipfile.ZipFile(path) as archive:
             inside = [one for one in archive.infolist() if not _is_system_file(one.filename)]
@@ -403,7 +403,7 @@ def batch_bytes() -> int:
 
 
 def free_memory() -> int | None:
-    """Return the free bytes of machine, control group and limits; None if unknown."""
+    """Return the free memory in bytes: the least that a known limit leaves; None if unknown."""
     known = [
         amount
         for amount in (_machine_memory(), _group_memory(), *_limit_memory())
@@ -423,7 +423,7 @@ def _machine_memory() -> int | None:
 
 
 def _group_memory() -> int | None:
-    """Return the free bytes of the control groups; cached pages of files count as free."""
+    """Return the free memory of the control groups in bytes; cached files count as free."""
     left = []
     for line in _lines("/proc/self/cgroup"):
         _, kinds, name = [*line.split(":", 2), "", ""][:3]
@@ -486,7 +486,7 @@ POLL_SECONDS = 0.05
 def read_in_background(
     items: Iterable[T], ready: int = READY, idle: float | None = None
 ) -> Iterator[T]:
-    """Yield items in order while another thread makes them; its errors are raised here.
+    """Yield items in order while another thread produces them; raise that thread's errors here.
 
     With `idle`, None is yielded after that many seconds without an item, and closing early does not
     wait for the thread, which may be waiting for a line of a stream.

@@ -74,7 +74,7 @@ class RowStream:
             self.checksum_of_end = hashlib.sha256(file.read()).hexdigest()
 
     def go_to(self, place: Place, expected: str) -> None:
-        """Raise DataError if the file is not that of the checkpoint."""
+        """Raise DataError if the file is not the one that the checkpoint was made on."""
         if expected != self.checksum_of_end:
             raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
 
@@ -83,7 +83,7 @@ class RowStream:
         return self.checksum_of_end
 
     def passed(self, rows: RowChunk) -> None:
-        """Do nothing, because the checksum does not depend on the place."""
+        """Do nothing, because the checksum of a Parquet file is the same at every place."""
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[RowChunk]:
         """Yield the rows from `begin` on in batches, also cut at multiples of `every` rows."""
@@ -127,7 +127,7 @@ class LineStream:
         return Path(self.name).suffix.lower() if self.packed is None else self.packed.suffix
 
     def head(self) -> bytes:
-        """Return the first whole lines, which `chunks` will yield again."""
+        """Return the first complete lines, without removing them from what `chunks` yields."""
         while b"\n" not in self.first and not is_binary(self.first) and self.more():
             pass
         if self.growing and self.first and b"\n" not in self.first:
@@ -137,7 +137,7 @@ class LineStream:
         return self.first[: self.first.rfind(b"\n") + 1] or self.first
 
     def more(self) -> bool:
-        """Read more bytes into the head; return whether there were any."""
+        """Read more bytes into the head; return False if there are no more."""
         block = self._read()
         self.first += block
         return bool(block)
@@ -153,7 +153,7 @@ class LineStream:
         return place
 
     def go_to(self, place: Place, expected: str) -> None:
-        """Skip to a place; raise DataError if the bytes before it differ from the checkpoint's."""
+        """Skip to a place; raise DataError if the bytes before that place have changed."""
         left = place.bytes
         while left > 0:
             block = self.first or self._read(now=True)
@@ -259,7 +259,7 @@ def _enlarge_pipe(fd: int) -> None:
 
 
 class StreamFormat(NamedTuple):
-    """How to read a stream: its feed, known kinds of columns, begin of the rows, and notes."""
+    """How to read a stream: reader, known kinds of columns, place of the first row, notes."""
 
     feed: Any
     kinds: Kinds
@@ -335,7 +335,7 @@ def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> S
 def _first_kinds(
     source: LineStream, feed: CsvFeed, header: int, requested: Kinds
 ) -> tuple[Kinds, int]:
-    """Decide the kinds of columns from their first values; return them and the lines read.
+    """Decide the kind of each column from its first value; return the kinds and the lines read.
 
     Lines are read until each column has a value, but not more than FIRST_LINES lines.
     """

@@ -309,7 +309,7 @@ def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
 
 
 def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
-    """Return numbers in units of 2^e, by a multiplication where 2^-e is a double."""
+    """Divide numbers by 2^e, with a single multiplication if float64 can represent 2^-e."""
     return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)
 
 

@@ -1,1 +1,1 @@
-"""Terminal, report: what a person sees of a result."""
+"""Presentation of results: pictures, reports, the notebook widget and the page."""

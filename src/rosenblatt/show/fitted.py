@@ -90,7 +90,7 @@ def trace_of(clf: Any, X: Any, y: Any) -> Trace:
 
 
 def story_of(clf: Any, X: Any, y: Any, verdict: Separability | None = None) -> Story:
-    """Return the story of an estimator for drawing: its training and the verdict on its data."""
+    """Return the training run of an estimator and the verdict on its data, ready to draw."""
     trace, clf = trace_of(clf, X, y), final(clf)
     examples = trace.known_origin().examples
     if verdict is None or examples.x0 != 1.0:

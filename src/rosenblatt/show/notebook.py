@@ -67,7 +67,7 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
 
 
 def _train(X: Any, y: Any) -> Story:
-    """Run PLA on separable data, and the pocket otherwise."""
+    """Run PLA on separable data, and the pocket algorithm on other data."""
     examples = JointExamples.from_arrays(X, y)
     verdict = separability_of(examples)
     if verdict:
@@ -113,7 +113,7 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
 
 
 def still_html(svg: str, summary: str, mark: str) -> str:
-    """Return a static picture that the widget replaces when it is loaded.
+    """Return HTML with a static picture, which is shown until the widget is loaded.
 
     Notebooks that are not trusted show images but no widgets. JupyterLab's message about a missing
     widget is hidden.
@@ -128,7 +128,7 @@ def still_html(svg: str, summary: str, mark: str) -> str:
 
 @functools.cache
 def _kind() -> Any:
-    """Create the widget class; anywidget, an optional dependency, is imported here."""
+    """Import the optional package anywidget, and create the widget class."""
     try:
         import anywidget
         import traitlets
@@ -138,7 +138,7 @@ def _kind() -> Any:
         ) from error
 
     class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        """Notebook widget that plays a story."""
+        """Notebook widget that plays a training run update by update."""
 
         _esm = player_script("widget.js")
         _style = traitlets.Unicode(widget_style()).tag(sync=True)

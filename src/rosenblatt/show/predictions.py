@@ -51,7 +51,7 @@ ENDS = {
 
 @contextmanager
 def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], None]]:
-    """Yield a function that writes tables of one schema, one after the other.
+    """Open a file or standard output, and yield a function that writes tables to it.
 
     A file is replaced once it is complete; without a path, rows go to standard output. Without
     `to`, the suffix of the path decides the format.
@@ -122,7 +122,7 @@ class JsonTables:
         self.file.write("".join(lines).encode())
 
     def close(self) -> None:
-        """Do nothing: all rows are written."""
+        """Do nothing, because `write` has already written all rows."""
 
 
 class CsvTables(JsonTables):
@@ -147,7 +147,7 @@ class CsvTables(JsonTables):
 
 
 def _flat(column: Any) -> Any:
-    """Convert lists and objects to JSON text and bytes to text; return others unchanged."""
+    """Convert a column of lists, objects or bytes to text; return other columns unchanged."""
     write = dump_json if pa.types.is_nested(column.type) else cell_to_text
     if write is cell_to_text and not is_bytes(column.type):
         return column
@@ -165,7 +165,7 @@ WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": _open_parquet, "jsonl": 
 
 
 class Reasons:
-    """Reasons of predictions: the features that contributed most to each.
+    """Reasons for predictions: the features that contributed most to each prediction.
 
     A number contributes weight × (value - training mean); a category or a word contributes its
     weight times its count. With more than two labels, the weights are those of the predicted label
@@ -183,7 +183,7 @@ class Reasons:
         self.centre, self.is_number = np.repeat(means, widths), np.repeat(numbers, widths)
 
     def of(self, X: Any) -> list[str]:
-        """Return the reasons of each encoded row as text."""
+        """Return, as text, the features that contributed most to the prediction for each row."""
         h, n = self.hypothesis, X.shape[0]
         pairs: list[Any]
         pairs, over = [None] * n, [""] * n
@@ -203,7 +203,7 @@ class Reasons:
         return [first + text for first, text in zip(over, reasons, strict=True)]
 
     def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
-        """Return the weights, or for a pair of labels the difference of their weights."""
+        """Return the model's weights or, given two labels, the difference of two vectors."""
         w = self.hypothesis.w
         return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
 
@@ -227,7 +227,7 @@ class Reasons:
 def predict_batches(
     model: Model, source: Source, layout: Layout, more: tuple[bool, bool]
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Yield each batch with columns for prediction and score, and the predicted codes.
+    """Yield each batch of rows with columns of predictions added, and the predicted codes.
 
     `more` says whether to add the reasons of each row, and the scores of all labels.
     """
@@ -277,7 +277,7 @@ def _free(name: str, taken: dict[str, Any]) -> str:
 
 
 def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
-    """Add to a layout the column types that the model knows and, without a header, the names."""
+    """Complete a layout with the model's column types and, if there is no header, column names."""
     types = model.encoding.types(strict=layout.decimal == ",")
     names = None
     if model.width is not None and format_of(source, layout) == "CSV":
@@ -288,7 +288,7 @@ def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
 
 
 class PredictionCounts:
-    """Counts of predictions, and of correct ones if the rows have labels."""
+    """Number of predictions and, if the rows have labels, number of correct predictions."""
 
     def __init__(self, model: Model) -> None:
         self.target = model.target
@@ -347,7 +347,7 @@ class PredictionCounts:
                 reporter.step(what, text)
 
     def summary(self) -> dict[str, Any]:
-        """Return the counts as JSON."""
+        """Return the numbers of predictions as JSON values."""
         return {
             "rows_read": self.rows,
             "predictions": dict(zip(self.labels, self.counts.tolist(), strict=True)),
@@ -357,6 +357,6 @@ class PredictionCounts:
         }
 
     def sentence(self) -> str:
-        """Return the counts in words."""
+        """Describe the numbers of predictions in a sentence."""
         parts = [f"{n:,} {label}" for label, n in zip(self.labels, self.counts, strict=True)]
         return f"{plural(self.rows, 'row')}, {join_words(parts)}"

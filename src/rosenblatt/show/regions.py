@@ -63,7 +63,7 @@ class Boundary:
         return bool(self.size or self.c)
 
     def moved(self, distance: float, sign: int = 1) -> Boundary:
-        """Return the line moved by a distance to one side, which becomes the positive side."""
+        """Return the line moved toward side `sign`, which is the positive side of the result."""
         return Boundary(sign * self.a, sign * self.b, sign * self.c - distance * self.size)
 
     def side(self, box: Polygon, distance: float, sign: int = 1) -> Polygon:
@@ -81,11 +81,14 @@ class Boundary:
         return [min(on), max(on)] if len(on) > 1 else []
 
     def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the negative and the positive part of a box, at a distance from the line."""
+        """Return the parts of a box on the negative and the positive side, away from the line.
+
+        Both parts keep at least the given distance from the line.
+        """
         return [self.side(box, distance, sign) for sign in (-1, 1)] if self.is_nonzero else []
 
     def edges(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the segments of the line, or of its two parallels at a distance, in a box."""
+        """Return the segment of the line in a box or, given a distance, of two parallel lines."""
         lines = (self.moved(distance), self.moved(distance, -1)) if distance else (self,)
         return [ends for line in lines if (ends := line.ends(box))]
 

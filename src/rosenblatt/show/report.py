@@ -231,7 +231,7 @@ def _page(found: Findings) -> Report:
 
 
 def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the story for the player, or None if it cannot be drawn, and notes on it."""
+    """Return the run as JSON for the player (None if it cannot be drawn), and notes to print."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
@@ -269,7 +269,10 @@ def _projected(story: Story) -> Iterator[str]:
 
 
 def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
-    """Return a histogram per label of the distances from the boundary, in units of `far`."""
+    """Return, for each of two labels, a histogram of the distances from the boundary.
+
+    `far` is the distance at the ends of the histograms; larger ones are counted in the last bars.
+    """
     away = np.nan_to_num(away, posinf=0.0)  # infinite if no competing label ever scores higher
     far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
     share, edges = np.clip(away / far, -1, 1), np.linspace(-1, 1, BARS + 1)

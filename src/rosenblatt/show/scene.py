@@ -61,7 +61,7 @@ class View:
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
     def line(self, h: Hypothesis) -> Boundary | Regions:
-        """Return the line of a hypothesis in the plane, or the regions of K labels."""
+        """Return the decision boundary in the plane: a line, or regions if there are K labels."""
         planes = tuple(
             Boundary(a, b, c) for c, a, b in self.lines(np.atleast_2d(h.w), h.x0).tolist()
         )
@@ -69,7 +69,7 @@ class View:
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
-    """Choose a plane in which a hypothesis is a line, or regions with lines between them.
+    """Choose the plane of a picture, in which the decision boundary consists of lines.
 
     Two features are drawn as they are. More features are projected onto w and the first remaining
     principal direction, or the part of `beside` orthogonal to w: every row is then on its true
@@ -142,7 +142,7 @@ class Scene:
     flat: bool = False  # whether there is only one feature
 
     def summary(self) -> str:
-        """Return the number of mistakes, or the margin, in words."""
+        """Describe the number of mistakes or, if there are none, the margin."""
         if self.mistakes:
             return f"{plural(self.mistakes, 'mistake')} on {plural(self.n, 'example')}"
         first = f"no mistakes on {plural(self.n, 'example')}"
@@ -212,7 +212,7 @@ def scene_of(
 
 
 def clearances(h: Hypothesis, examples: Examples) -> Floats:
-    """Return the distance of each row from the boundary of its label, negative for a mistake.
+    """Return the distance of each row from the boundary, negative if it is misclassified.
 
     With more than two labels, the boundary is the nearest line between the row's own label and
     another; the distance is infinite if all other scores are lower everywhere.
@@ -236,7 +236,9 @@ def clearances(h: Hypothesis, examples: Examples) -> Floats:
 
 
 def distances(h: Hypothesis, X: Any) -> Floats:
-    """Return the signed distance of each row from the line; without a line, the sign of w0.
+    """Return the signed distance of each row from the line.
+
+    If all weights except w0 are 0, there is no line, and the result is the sign of w0.
 
     Examples
     --------
@@ -251,7 +253,7 @@ def distances(h: Hypothesis, X: Any) -> Floats:
 
 
 def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
-    """Return all row numbers, or a fixed random sample that includes the rows `must`.
+    """Return all of n row numbers or, if n > `most`, a random sample that includes `must`.
 
     Examples
     --------
@@ -284,13 +286,13 @@ def _unit(v: Floats) -> tuple[Floats, float]:
 
 
 def _rest(v: Floats, along: Floats) -> Floats:
-    """Return the part of v orthogonal to a direction, or 0 if it is only rounding error."""
+    """Return the part of v orthogonal to a direction; zeros if only rounding error is left."""
     rest = v - along * (along @ v)
     return rest if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(v) else np.zeros(len(v))
 
 
 def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
-    """Return the first principal direction orthogonal to another; zeros if none is left.
+    """Return the first principal direction of X orthogonal to `without`; zeros if X has none.
 
     Examples
     --------

@@ -112,17 +112,20 @@ class Story:
 
     @functools.cached_property
     def weights(self) -> Floats:
-        """Weights w(0) … w(T), equal to `trace_.weights(t)`, each with the slot of w0."""
+        """Weights w(0) … w(T), one row for each t, in the layout of the kernels.
+
+        Each row has an entry for w0, even without an intercept.
+        """
         return weights_along(self.run.trace)
 
     @functools.cached_property
     def view(self) -> View:
-        """Plane of the drawing: two features as they are, or a projection by the last w."""
+        """Plane of the drawing: two features as they are, or a projection based on the final w."""
         return view_of(self.examples, self.run.hypothesis)
 
     @property
     def projected(self) -> bool:
-        """Whether the plane is a projection, not that of two features."""
+        """Whether a projection is drawn, because the number of features is not two."""
         return self.examples.d != 2
 
     def to_json(self) -> dict[str, Any]:
@@ -234,7 +237,7 @@ def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
 
 
 def weights_along(trace: Trace) -> Floats:
-    """Return w(0) … w(T) as rows in the layout of the kernels."""
+    """Replay a trace and return w(0) … w(T), one row for each t, in the layout of the kernels."""
     origin = trace.known_origin()
     examples, unit = origin.examples, origin.examples.unit
     W = np.empty((len(trace) + 1, examples.size))
@@ -255,7 +258,7 @@ def _explain_end(run: Run, n: int, algorithm: str) -> str:
 
 
 def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
-    """Return a verdict as JSON, without positions in a drawing."""
+    """Return a verdict as JSON, without the coordinates that only a drawing needs."""
     v = verdict
     shown = _pairs_json(v) if v.label_pairs else {"support": v.support.tolist(), "pairs": None}
     return {
@@ -290,7 +293,7 @@ def _pairs_json(verdict: Separability) -> dict[str, Any]:
 
 
 def _conflict_json(part: Conflict, labels: NDArray[Any]) -> dict[str, Any]:
-    """Return the rows of a conflict, and their shares, which sum to 1 for each label."""
+    """Return the rows of a conflict and their multipliers, scaled to sum to 1 for each label."""
     known = dict(zip(part.rows, part.multipliers, strict=True))
     if part.rest:  # the multiplier of rows that are not listed
         known = {row: known.get(row, part.rest) for row in range(len(labels))}
@@ -301,7 +304,7 @@ def _conflict_json(part: Conflict, labels: NDArray[Any]) -> dict[str, Any]:
 
 
 def _find_common_point(part: dict[str, Any], points: Floats, labels: NDArray[Any]) -> Any:
-    """Return a point in the convex hulls of both labels; None if there is one label.
+    """Return a point in the convex hulls of both labels' rows, or None if one label is absent.
 
     Because Σ λ y (1, x) = 0, the rows of both labels have the same mean when weighted by λ.
     """
@@ -312,7 +315,7 @@ def _find_common_point(part: dict[str, Any], points: Floats, labels: NDArray[Any
 
 @dataclass(frozen=True)
 class Capacity:
-    """Limits on the content of a standalone file."""
+    """Limits on the number of examples and updates in a standalone HTML file."""
 
     examples: int = 2000  # examples that are drawn
     updates: int = 5000  # updates that can be played
@@ -323,7 +326,7 @@ class Capacity:
 def excerpt(
     story: Story, most: Capacity = Capacity(), names: RowNames = FROM_ZERO
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the story as JSON, shortened to a capacity, and a sentence for each cut.
+    """Return a story as JSON, within limits of size, and a sentence on each part left out.
 
     Mistakes are always counted on all examples, and examples keep their names.
 
@@ -372,7 +375,7 @@ def excerpt(
 
 
 def _count_updates(story: Story, most: Capacity) -> int:
-    """Return the number of updates that fit within a capacity."""
+    """Return how many updates, from the first on, fit within the limits of a file."""
     examples, rows = story.examples, story.run.trace.examples
     by_size = most.numbers // examples.size
     by_work = int(most.work / (examples.n * examples.entries_per_row))
@@ -385,7 +388,7 @@ def _count_updates(story: Story, most: Capacity) -> int:
 
 
 def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
-    """Choose the rows to draw: those of updates, those of the proof, and a random sample."""
+    """Choose the rows to draw: rows of updates, rows of the proof, and a random sample."""
     examples, v = story.examples, story.verdict
     wide = examples.d if story.projected else 1
     count = max(10, min(most.examples, most.numbers // max(1, wide)))
@@ -401,7 +404,7 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
 
 
 def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
-    """Return a run with a shortened trace that refers to the chosen rows."""
+    """Return a run with a shortened trace, whose row numbers are positions in `rows`."""
     origin = trace.known_origin()
     few = replace(origin, examples=origin.examples.some(rows))
     again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)
@@ -413,7 +416,7 @@ def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
 
 
 def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:
-    """Return a verdict that refers to the chosen rows by their new positions."""
+    """Return a verdict whose row numbers are positions in `rows`."""
     if len(rows) == n or verdict.label_pairs is not None:
         return verdict
     place = {int(row): k for k, row in enumerate(rows)}

@@ -28,7 +28,7 @@ LARGEST = 1e100  # largest absolute number that can be drawn
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """Rows of a file for the page, which draws two of their columns or a projection."""
+    """Rows of the user's file for the page, which draws two columns or a projection."""
 
     name: str
     examples: Examples  # dense
@@ -66,7 +66,7 @@ class OwnData:
         return cls(PurePath(data.name).name, replace(examples, X=X), rows, names)
 
     def to_json(self) -> dict[str, Any]:
-        """Return names, numbers, labels and the verdict as JSON."""
+        """Return the column names, the rows with their labels, and the verdict as JSON."""
         examples = self.examples
         verdict = self._verdict()
         return {

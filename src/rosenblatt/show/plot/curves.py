@@ -156,7 +156,7 @@ class GuaranteeDisplay:
 
 
 def _moments(last: int) -> NDArray[np.intp]:
-    """Return t = 1 … T or, for large T, some of these, evenly spaced on a logarithmic axis."""
+    """Return all t from 1 to T or, for large T, values evenly spaced on a logarithmic axis."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
@@ -165,7 +165,7 @@ def _moments(last: int) -> NDArray[np.intp]:
 def _name(
     ax: Any, name: str, curve: Any, color: str, offset: tuple[float, float], side: str = ""
 ) -> None:
-    """Write the name of a curve beside it, in its color."""
+    """Write the name of a curve beside the curve, in the same color."""
     t, value = curve
     good = np.flatnonzero(np.isfinite(value) & (value > 0))
     if len(good) == 0:
@@ -184,7 +184,7 @@ def _name(
 
 @dataclass(frozen=True, eq=False)
 class PocketCurve:
-    """Mistakes of w(t) and of the pocket along a run; with sample weights, their cost."""
+    """Mistakes (by sample weight, if given) of w(t) and of the pocket weights during a run."""
 
     t: NDArray[np.intp]  # the moments: all, or at most about 2,000 of them
     mistakes: NDArray[np.float64]  # of w(t) on all examples
@@ -192,7 +192,7 @@ class PocketCurve:
 
     @classmethod
     def of(cls, trace: Trace, history: Sequence[tuple[int, float]], zero: int = 0) -> Self:
-        """Count the mistakes along a run whose pocket changed as the history says.
+        """Count the mistakes of w(t) during a run, and take the pocket's from `history`.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class PocketCurve:
 
 
 def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
-    """Return an estimator or the last step of a pipeline, if it has an attribute."""
+    """Return the estimator or the last step of a pipeline; raise ValueError without `attribute`."""
     hypothesis_of(clf)  # raises an error for estimators that are not fitted or not linear
     last = final(clf)
     if not hasattr(last, attribute):
@@ -459,7 +459,7 @@ def _bars(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
 
 
 def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
-    """Return a function that plots runs into an image file; check its format first."""
+    """Check the format of an image file, and return a function that plots runs into the file."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")

@@ -77,7 +77,7 @@ def style_axes(ax: Axes, labels: tuple[str, str] = ("", ""), title: str = "") ->
 
 
 def draw_legend(figure: Figure, marks: Sequence[Any], most: int = 6) -> None:
-    """Draw a legend below all axes, in even rows of at most `most` entries."""
+    """Draw one legend below all axes, with at most `most` entries in a row."""
     columns = -(-len(marks) // -(-len(marks) // most)) if marks else 1
     look: dict[str, Any] = {"frameon": False, "fontsize": 8, "handletextpad": 0.5}
     place = "outside lower center"
@@ -85,7 +85,7 @@ def draw_legend(figure: Figure, marks: Sequence[Any], most: int = 6) -> None:
 
 
 def draw_own_legend(ax: Axes, given: bool) -> None:
-    """Draw the legend of these axes, inside them if they were given by the caller."""
+    """Draw the legend inside the axes if the caller gave the axes, else below all axes."""
     if given:
         ax.legend(fontsize=8, framealpha=0.85, edgecolor="none", handletextpad=0.5)
     else:
@@ -106,7 +106,7 @@ def fit_axes(ax: Axes, scene: Scene, title: str) -> None:
 
 
 def draw_points(ax: Axes, scene: Scene) -> None:
-    """Draw the mark of its label for each example, and a ring around each mistake."""
+    """Draw each example with the marker of its label, and a ring around each mistake."""
     size = float(np.clip(40 * np.sqrt(150 / max(len(scene.points), 1)), 7, 40))
     names = list(enumerate(scene.labels))
     width = float(np.clip(size / 26, 0.7, 1.5))
@@ -124,7 +124,7 @@ def draw_points(ax: Axes, scene: Scene) -> None:
 
 
 def draw_sides(ax: Axes, line: Line, box: Polygon, above: float = 0.0) -> None:
-    """Fill each label's part of the box with its pale color, unless all scores are equal."""
+    """Fill the region of each label in a pale color, unless all scores are equal."""
     for part, (_, _, color) in zip(line.parts(box, above), MARKS, strict=False):
         if len(part) > 2:
             ax.fill(*zip(*part, strict=True), color=color, linewidth=0, zorder=0)
@@ -147,7 +147,7 @@ def draw_line(ax: Axes, line: Line, box: Polygon, **look: Any) -> None:
 
 
 def draw_weights(ax: Axes, now: Line, box: Polygon, before: Line | None = None) -> None:
-    """Draw w as an arrow across the line, or one arrow per label; the previous ones in gray."""
+    """Draw w as an arrow, or as one arrow per label, and earlier weights as gray arrows."""
     if isinstance(now, Boundary):
         if isinstance(before, Boundary):
             draw_arrow(ax, before, box, "", color=PALE, linewidth=1.2)
@@ -157,7 +157,7 @@ def draw_weights(ax: Axes, now: Line, box: Polygon, before: Line | None = None) 
 
 
 def _draw_compass(ax: Axes, now: Sequence[Boundary], old: Sequence[Boundary]) -> None:
-    """Draw the weights of each label as arrows from one point; the previous ones in gray."""
+    """Draw each label's weights as an arrow from one point, and earlier weights in gray."""
     from matplotlib.patheffects import withStroke
 
     longest = max(plane.size for plane in (*now, *old)) or 1.0

@@ -154,7 +154,7 @@ class SeparationDisplay:
         ax.set(xlim=(left, right), ylim=(len(names) - 0.4, -0.6))
 
     def _limits(self, names: list[Any]) -> tuple[float, float]:
-        """Return the ends of the axis, with a fifth of its width for arrows."""
+        """Return the ends of the coefficient axis, with a fifth of the width left for arrows."""
         ends = [0.0]
         for name in names:
             value = self.estimates[name]

@@ -206,7 +206,7 @@ class Frame:
 
 
 def spread(last: int, most: int) -> list[int]:
-    """Choose at most `most` moments from 1 to T, closer together early in the run.
+    """Choose at most `most` values of t up to T, closer together early in the run.
 
     Examples
     --------
@@ -285,7 +285,7 @@ class TraceDisplay:
         return cls(replay).plot(t=t, axes=axes)
 
     def plot(self, *, t: Sequence[int] | None = None, axes: Any = None) -> Self:
-        """Plot one panel for each moment.
+        """Plot one panel for each value of t.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class TraceDisplay:
         return self
 
     def _marks(self) -> list[Any]:
-        """Return the same legend entries for all frames."""
+        """Return the legend entries, which are the same for all frames."""
         from matplotlib.lines import Line2D
 
         labels = self.replay.trace.known_origin().examples.labels.tolist()
