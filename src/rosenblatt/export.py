@@ -118,7 +118,7 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add an input with one entry per row; return its tensor's name, as float64 if numeric."""
+        """Add a model input with one entry per row; return its name, that of a cast if numeric."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 

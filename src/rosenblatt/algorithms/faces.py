@@ -161,7 +161,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return a value of q in the widest of the given arcs.
+        """Return a point of the circle, by its parameter q, in the widest of the given arcs.
 
         Weights in a wide arc are more likely to stay in the arc after rounding.
         """

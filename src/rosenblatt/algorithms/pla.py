@@ -154,7 +154,7 @@ class Call(NamedTuple):
     visits: Ints = NO_ENDS
 
     def cut(self, t: int) -> Call:
-        """Return a copy of the call with only its first t updates, but with its final w."""
+        """Return a copy of a kernel's result with its first t updates; w stays that of the end."""
         visits = self.visits[: t + 1]
         if t and len(visits):
             visits = np.append(visits[:t], visits[t - 1] + 1)

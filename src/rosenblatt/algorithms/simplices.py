@@ -288,11 +288,11 @@ def frame(rows, n):
 
 
 def project(rows, costs, first, second, crossings):
-    """Compute where each row changes its sign on a half circle from -1 to 1.
+    """Compute where the score of each row changes sign on a half circle.
 
-    The half circle begins at `first`. The change of cost is positive for a row that is correct
-    there. Rows too short to decide
-    come last and change nothing.
+    The half circle goes from `first` through `second`; a position on it is from -1 to 1. The
+    change of cost is positive for a row that is correct at `first`. Rows too short to decide come
+    last and change nothing.
     """
     for n in range(rows.shape[1]):
         x, y, z = rows[0, n], rows[1, n], rows[2, n]

@@ -256,7 +256,7 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
 
 
 def worst(Z, v, inside):
-    """Return the row outside the active set with the least w·z, and its score above the height."""
+    """Return the row outside the active set with the smallest score, and that score."""
     least = np.inf
     j = 0
     for n in range(len(inside)):

@@ -355,7 +355,7 @@ def _one_signed(W: Any) -> NDArray[np.float64]:
 
 
 def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step plus a multiple of g that is positive on the rows that g separates."""
+    """Return step + c·g, with c so large that the sum is positive on the rows g separates."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = _rows_times(W[rows], g), _rows_times(W[rows], step)

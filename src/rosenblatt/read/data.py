@@ -247,7 +247,7 @@ class FileTable:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Table rows (from 0) and cells of selected examples, and the total number of examples."""
+    """Row numbers (from 0) and cell values of selected examples, and the number of all examples."""
 
     found: dict[int, tuple[int, dict[str, Any]]]
     count: int
