@@ -57,7 +57,7 @@ class Tree:
     >>> sets, costs = [(0, 1), (0, 2), (1, 2)], {0: 1, 1: 1, 2: 1}
     >>> Tree((-1,), (Weighting(2, (0, 1, 2), (1, 1, 1)),)).fault(sets, costs, 2)
     >>> print(Tree((-1,), (Weighting(1, (0, 1), (1, 1)),)).fault(sets, costs, 2))
-    node 0, a leaf: the conflicts of row 0 weigh 2, more than its cost of 1
+    node 0, a leaf: the conflicts of row 0 weigh 2 in all, but it costs 1
     """
 
     nodes: Numbers
