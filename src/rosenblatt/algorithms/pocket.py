@@ -31,7 +31,7 @@ from rosenblatt.hypothesis import UNIT_ROUNDOFF, Hypothesis
 from rosenblatt.trace import run_keep
 
 FOREVER = 2**62
-LONG_RUN = 64  # so many epochs without a mistake are not due to chance
+LONG_RUN = 64  # epochs without a mistake that are not due to chance
 SMALL = 2**12  # entries of X up to which a loop counts mistakes faster than matrix products
 
 

@@ -173,7 +173,7 @@ def product_signs(
             continue
         signs = np.sign(np.where(certain, s, 0.0)).astype(np.int8)
         undecided = np.flatnonzero(~certain)
-        if len(undecided) >= MANY:  # with so many, most products are zero
+        if len(undecided) >= MANY:  # where many are undecided, most products are zero
             primes = choose_primes(weights, examples, start + undecided)
             undecided = undecided[~zero_products(weights, examples, start + undecided, primes)]
         products = exact_products(weights, examples, (start + undecided).tolist())

@@ -38,7 +38,8 @@ from rosenblatt.evidence.integers import (
     merge_duplicates,
 )
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.evidence.separability import FEW_NUMBERS, separability_of
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.signedrows import FEW_NUMBERS
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.rownames import FROM_ZERO, RowNames
@@ -51,11 +52,11 @@ Rows = NDArray[np.intp]
 DISJOINT_SHARE = 0.3  # for disjoint conflicts
 CELLS_SHARE = 0.5  # for the enumeration of all cells, and for descent beside hitting sets
 HITTING_SHARE = 0.3  # for a first search by hitting sets, if other engines have to wait
-TINY, FREE_NODES = 2**9, 2**6  # data of few numbers: so many nodes whatever the time limit
+TINY, FREE_NODES = 2**9, 2**6  # size of small data; nodes for them whatever the time limit
 FREE_ENTRIES = 2**13  # numbers that are searched for conflicts whatever the time limit
-LONG_ENUMERATION = 4  # with so many features, lower bounds are proved before the enumeration
-SHORT_ENUMERATION = 500  # at most so many rows of fewer features are enumerated at once
-FEW_POINTS = 200  # for so few points in the plane the time limit does not count
+LONG_ENUMERATION = 4  # from this number of features on, lower bounds come before the enumeration
+SHORT_ENUMERATION = 500  # maximum rows, with fewer features, to enumerate at once
+FEW_POINTS = 200  # maximum points in the plane for which the time limit does not count
 NEAREST = 4096  # correctly classified rows that are searched for conflicts with a mistake
 NOW = Deadline(-math.inf)
 

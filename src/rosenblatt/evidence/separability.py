@@ -52,6 +52,7 @@ from rosenblatt.evidence.integers import (
 from rosenblatt.evidence.minnorm import Point, SolverProgress, find_lowest_by_part
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signedrows import (
+    FEW_NUMBERS,
     GAP,
     Alternative,
     DataSummary,
@@ -69,7 +70,6 @@ from rosenblatt.read.inputs import explain_parameters, read_examples
 from rosenblatt.scaling import Scaling
 from rosenblatt.text import plural
 
-FEW_NUMBERS = 2**13  # data with at most so many numbers are decided whatever the time limit
 PATIENCE = 16  # consecutive passes without progress, after which rounding must be the cause
 FIRST_EPOCHS = 8  # epochs of PLA at first, then twice as many each time
 LESS = 0.9  # PLA is given up unless updates per epoch fall to this share of those before

@@ -50,7 +50,8 @@ PRIME = 2**61 - 1
 MANY = 1024  # with more rows, equal ones are found first and computed only once
 BATCH = 64  # rows that are computed exactly at a time
 EXACT_STEPS = 500  # maximum number of steps in fractions
-QUICK = 32  # systems of at most so many rows are solved without an estimate of their time
+FEW_NUMBERS = 2**13  # data of at most this size are decided whatever the time limit
+QUICK = 32  # maximum rows of a system that is solved without an estimate of its time
 LIFTING = 1.0  # time of one lifting step / time of one product with the matrix
 HANDLING = 4  # time of all other work on rows / time of converting them to fractions
 

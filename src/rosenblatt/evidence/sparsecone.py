@@ -51,10 +51,10 @@ from rosenblatt.evidence.modular import (
     whole_products,
 )
 from rosenblatt.evidence.separationproof import NullSpace
+from rosenblatt.evidence.signedrows import FEW_NUMBERS
 from rosenblatt.examples import Examples
 
-FEW_NUMBERS = 2**13  # data with at most so many numbers are decided whatever the time limit
-WIDE = 20  # sparse designs with at least so many columns are decided here
+WIDE = 20  # minimum columns of a sparse design that is decided here
 MOST = 400  # with more columns, a part takes the exact engine too long
 FILLED = 0.2  # dense designs with at most this share of nonzero entries are decided here
 FEW_DIMENSIONS = 60  # with more dimensions of directions, no columns to drop are searched for
