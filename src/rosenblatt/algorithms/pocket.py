@@ -32,6 +32,7 @@ from rosenblatt.trace import run_keep
 
 FOREVER = 2**62
 LONG_RUN = 64  # epochs without a mistake that are not due to chance
+FIRST_IF_TIMED = 8  # weights in the first batch of a run with a time limit
 SMALL = 2**12  # entries of X up to which a loop counts mistakes faster than matrix products
 
 
@@ -205,7 +206,11 @@ class PocketWalk(Walk):
     @property
     def at_once(self) -> int:
         """Number of weights to evaluate together next."""
-        return self.judge.batch(len(self.start), self.t - 1) - sum(map(len, self.kept))
+        most = self.judge.batch(len(self.start), self.t - 1)
+        if self.in_memory and self.budget.seconds is not None:
+            # A batch is not interrupted: begin with a few, and look at the clock after each batch.
+            most = min(most, max(FIRST_IF_TIMED, self.t - 1))
+        return most - sum(map(len, self.kept))
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
         """Return arguments for a kernel call: copy of w, array for updates, number of visits."""
