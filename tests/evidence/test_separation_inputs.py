@@ -1,6 +1,7 @@
 """Every way of giving a regression to `separation` means the same regression."""
 
 import math
+import re
 import subprocess
 import sys
 import warnings
@@ -204,6 +205,13 @@ def test_columns_with_unusual_names_are_quoted_in_backticks():
         "y ~ x | f[x]",
         "y ~ 0",
         "y ~ (x",
+        "y ~ x +",
+        "y ~ `x",
+        "y ~ C(f",
+        "y ~ C(f, foo=1)",
+        "y ~ x + 3",
+        "y ~",
+        "y",
         "y ~ unknown",
         "y ~ x | unknown",
         "y ~ log(unknown)",
@@ -220,7 +228,17 @@ def test_an_invalid_formula_gets_one_sentence(formula):
     with pytest.raises(UserError) as refused:
         rb.separation(formula, panel(), family="poisson")
     assert "formula" in refused.value.message.parameters
-    assert "\n" not in str(refused.value)
+    said = str(refused.value)
+    assert not re.search(r"\n|insuffient|context|evaluate factor|Error", said), said
+    assert "mark" in said or formula.count("`") != 1
+
+
+def test_a_fixed_effect_that_is_given_twice_counts_once():
+    once, twice = (
+        rb.separation(formula, panel(), family="poisson")
+        for formula in ("y ~ x | f", "y ~ x | f + f")
+    )
+    assert (once.names, once.reasons) == (twice.names, twice.reasons)
 
 
 def test_an_error_about_an_unknown_column_lists_the_columns():

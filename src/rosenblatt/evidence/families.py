@@ -352,7 +352,7 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
     labels, codes = index_labels(y)
     if len(labels) < 2:
         raise ValueError(
-            f"y has only one label, {quote(labels[0])}; a multinomial needs two or more."
+            f"y has only one label, {quote(labels.tolist()[0])}; a multinomial needs two or more."
         )
     joint = JointExamples(X, codes.astype(np.int32), labels, None, 0.0)
     signed = kesler_rows(joint, reduced=True)
@@ -381,7 +381,8 @@ def _sign_ordinal(
         labels, codes = labels[order], np.argsort(order)[codes]
     if len(labels) < 2:
         raise ValueError(
-            f"y has only one level, {quote(labels[0])}; the family 'ordinal' needs two or more."
+            f"y has only one level, {quote(labels.tolist()[0])}; the family 'ordinal' needs two or "
+            "more."
         )
     above, below = np.flatnonzero(codes < len(labels) - 1), np.flatnonzero(codes > 0)
     owners = np.concatenate((above, below))

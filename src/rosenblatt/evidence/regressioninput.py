@@ -145,6 +145,10 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
         columns: tuple[str, ...] = ()
         source: Any = Source.find(os.fspath(X)) if isinstance(X, str | os.PathLike) else None
     else:
+        if isinstance(X, str) and is_frame(y):
+            raise UsageError(
+                Parameter("formula", X), ": it has no ~; write the target, ~ and the terms."
+            )
         X, y, columns = find_input(X, y, target)
         source = X if isinstance(X, Source) else None
     if source is not None:

@@ -29,6 +29,13 @@ IN_QUOTES = re.compile(r"""`[^`]*`|'[^']*'|["][^"]*["]""")
 QUOTED = re.compile(r"`([^`]*)`")
 PAIR = re.compile(r"(?:cbind|Surv)\(([^,()]+),([^,()]+)\)")  # two columns as R writes them
 COLUMN = re.compile(r"\s*(?:`([^`]+)`|([^\W\d][\w.]*))\s*")
+# What formulaic says of a formula that it cannot read, and what that means.
+PROBLEMS = (
+    (r".*context (?:marker|was closed).*", "a parenthesis or a quotation mark is not closed"),
+    (r"Operator `(.*)` has insuff.*", r"a term is missing before or after \1"),
+    (r"Numeric literals .*", "a number is not a term; write 1, 0 or a column"),
+    (r"Unable to evaluate factor `(.*)`\. \[\w+: (.*?)\.?\]", r"\1 cannot be computed: \2"),
+)
 SAFE = (
     *(ast.Expression, ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.operator, ast.UnaryOp),
     *(ast.unaryop, ast.BoolOp, ast.boolop, ast.Compare, ast.cmpop, ast.keyword, ast.List),
@@ -66,10 +73,16 @@ class Formula:
                 "a formula needs the extra formula: pip install 'rosenblatt[formula]'."
             ) from None
         model, *bars = PART.findall(text)
-        if "~" not in model or not model.partition("~")[0].strip():
+        written = IN_QUOTES.sub("", text)
+        if any(mark in written for mark in "`'\""):
+            raise _refusal(text, "a quotation mark is not closed")
+        target, _, terms = model.partition("~")
+        if "~" not in model or not target.strip():
             raise _refusal(text, "it has no target; write the target, ~ and the terms")
-        if len(bars) > 1 or len(bars) != IN_QUOTES.sub("", text).count("|"):
+        if len(bars) > 1 or len(bars) != written.count("|"):
             raise _refusal(text, "write one bar, and the fixed effects after it")
+        if not terms.strip():
+            raise _refusal(text, "it has no terms; write 1 for an intercept alone")
         context = {"__formulaic_variables_available__": list(columns)}
         try:
             parsed = formulaic.Formula(model, _context=context)
@@ -77,9 +90,9 @@ class Formula:
             factors = {factor for term in (*left, *right) for factor in term.factors}
         except (formulaic.errors.FormulaicError, AttributeError, SyntaxError) as trouble:
             known = isinstance(trouble, formulaic.errors.FormulaicError)
-            why = str(trouble).split("\n")[0].rstrip(". ") if known else ""
-            raise _refusal(text, why or "its terms cannot be read") from None
-        effects = tuple(_effect(text, part) for bar in bars for part in bar.split("+"))
+            why = str(trouble).split("\n")[0] if known else "its terms cannot be read"
+            raise _refusal(text, _explain(why)) from None
+        effects = dict.fromkeys(_effect(text, part) for bar in bars for part in bar.split("+"))
         targets = _targets([factor.expr for term in left for factor in term.factors])
         used = [*targets, *(name for effect in effects for name in effect)]
         for factor in sorted(factors, key=lambda factor: factor.expr):
@@ -91,7 +104,7 @@ class Formula:
         for name in used:
             if name not in columns:
                 raise _refusal(text, f"there is no {quote_column(name)}; ", columns, name)
-        return cls(text, targets, left, right, effects, tuple(dict.fromkeys(used)))
+        return cls(text, targets, left, right, tuple(effects), tuple(dict.fromkeys(used)))
 
     @property
     def target(self) -> str:
@@ -135,7 +148,7 @@ class Formula:
             with np.errstate(all="ignore"):  # values that are not finite are refused below
                 made = maker.get_model_matrix(self.right, drop_rows=dropped, output="sparse")
         except (FormulaicError, ValueError, TypeError) as trouble:
-            raise _refusal(self.text, error_line(trouble).rstrip(".")) from None
+            raise _refusal(self.text, _explain(error_line(trouble))) from None
         complete = np.ones(len(frame), dtype=bool)
         complete[list(dropped)] = False
         kept = np.flatnonzero(complete)
@@ -176,12 +189,23 @@ def _targets(expressions: list[str]) -> tuple[str, ...]:
     return tuple(one[1] or one[2] for one in found if one) if all(found) else ()
 
 
+def _explain(problem: str) -> str:
+    """Return formulaic's sentence about a formula, or a plainer one that says the same."""
+    problem = problem.rstrip(". ")
+    for pattern, plain in PROBLEMS:
+        if found := re.fullmatch(pattern, problem):
+            return found.expand(plain)
+    return problem
+
+
 def _effect(text: str, part: str) -> tuple[str, ...]:
+    if not part.strip():
+        raise _refusal(text, "a fixed effect is missing after the bar or a +")
     found = [COLUMN.fullmatch(one) for one in part.split("^")]
     if not all(found):
         raise _refusal(
             text,
-            f"{shorten(part.strip()) or 'nothing'} is not a fixed effect; write columns "
+            f"{shorten(part.strip())} is not a fixed effect; write columns "
             "joined by +, or crossed by ^, and a slope for each level as C(f):x before the bar",
         )
     return tuple(one[1] or one[2] for one in found if one)

@@ -59,7 +59,10 @@ class RegressionPlan:
         parts += [plural(numbers, "numeric column")] if numbers else []
         parts += [plural(categories, "categorical column")] if categories else []
         about = [f"formula {sanitize(self.formula)}"] if self.formula else []
-        about += [f"target {join_words([quote_column(n) for n in self.target])}"] * (not about)
+        if not about:
+            one, *others = [quote_column(name) for name in self.target]
+            both = [one, *(name.removeprefix("column ") for name in others)]
+            about = [f"target {join_words(both)}".replace("column", "columns", bool(others))]
         about += [f"weights {quote_column(self.weights)}"] if self.weights is not None else []
         about += [f"groups {quote_column(self.groups)}"] if self.groups is not None else []
         return f"{', '.join(parts)}; {', '.join(about)}"
