@@ -36,7 +36,8 @@ def test_every_step_of_the_tour_keeps_the_picture_in_view(opened, size):
     for step in range(1, 5):
         screen.page.get_by_role("heading", name=f"{step}. ").wait_for()
         tour, plane = box(screen.page, "#tour"), box(screen.page, ".rb-plane")
-        assert tour["bottom"] <= plane["top"], step
+        tools = box(screen.page, ".toolbar")
+        assert tour["bottom"] <= tools["top"] < tools["bottom"] <= plane["top"], step
         assert plane["bottom"] - plane["top"] >= 200, step
         for part in (".rb-plane", ".rb-step", ".rb-play"):
             assert box(screen.page, part)["bottom"] <= PROJECTOR["height"], (step, part)

@@ -117,6 +117,14 @@ def test_a_widget_plays_pla_if_separable_and_the_pocket_otherwise(separable, noi
     assert player.cuts == ()
 
 
+def test_a_widget_does_not_wait_for_a_run_of_billions_of_updates():
+    pytest.importorskip("anywidget")
+    X = np.c_[np.linspace(0, 1e-4, 20), np.full(20, 5000.0)]
+    player = rb.widget(X, np.arange(20) > 9)
+    assert player.story["verdict"]["bound"] > 1e9
+    assert "of 100,000 updates" in player.cuts[0]
+
+
 def test_a_widget_plays_the_run_of_an_estimator(noisy):
     pytest.importorskip("anywidget")
     clf, X, y = noisy

@@ -21,7 +21,8 @@ from rosenblatt.show.scene import Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
-UPDATES = 1000
+POCKET_UPDATES = 1000
+MOST_UPDATES = 100_000  # of PLA, which needs very many if the margin is very small
 # Marks of up to five labels, × ○ △ □ ◆, as SVG paths that begin at the center of the mark.
 SIGNS = {
     "no": "m-4-4l8 8m-8 0l8-8",
@@ -42,8 +43,8 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     y : sequence of n labels
         Two to five different labels. Of two, the larger in sort order is drawn as ○.
     clf : Perceptron, PocketPerceptron, or a Pipeline that ends in one, optional
-        Estimator fitted on X and y, whose training is shown. By default, PLA runs until it halts
-        if the data are separable; otherwise the pocket makes 1,000 updates.
+        Estimator fitted on X and y, whose training is shown. By default, PLA runs until it halts,
+        or for 100,000 updates, if the data are separable; otherwise the pocket makes 1,000 updates.
 
     Returns
     -------
@@ -71,10 +72,11 @@ def _train(X: Any, y: Any) -> Story:
     examples = JointExamples.from_arrays(X, y)
     verdict = separability_of(examples)
     if verdict:
-        run: algorithms.Run = algorithms.pla(examples, budget=algorithms.Budget(FOREVER))
+        budget = algorithms.Budget(FOREVER, MOST_UPDATES)
+        run: algorithms.Run = algorithms.pla(examples, budget=budget)
         return Story(examples, run, verdict, "pla", "cycle")
     rule = algorithms.Rule("random", rng=np.random.default_rng(0))
-    run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, UPDATES))
+    run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, POCKET_UPDATES))
     return Story(examples, run, verdict, "pocket", "random")
 
 

@@ -222,9 +222,10 @@ export function drawVectors(pen, scene) {
       align: away > 0 ? "left" : "right",
     });
   };
-  const apart = Math.hypot(place(before)[0] - place(after)[0], place(before)[1] - place(after)[1]);
-  if (t > 0 && part === 1 && apart > 1.3 * size)
-    name(t < 1000 ? `w(${t - 1})` : "w(t−1)", place(before), palette.soft);
+  const old = t < 1000 ? `w(${t - 1})` : "w(t−1)";
+  const [dx, dy] = [0, 1].map((i) => Math.abs(place(before)[i] - place(after)[i]));
+  const apart = dy > 1.2 * size || dx > 8 + 0.6 * size * old.length; // else the names would overlap
+  if (t > 0 && part === 1 && apart) name(old, place(before), palette.soft);
   if (now.some((value) => value !== 0) && part === 1)
     name(t < 1000 ? `w(${t})` : "w(t)", place(after), palette.ink);
   return undefined;
