@@ -87,7 +87,7 @@ def verdict(quick: bool) -> Iterator[Line]:
     assert found.proof is not None
     assert found.proof.check(X, y)
     rows = KeslerRows(JointExamples.from_arrays(X, y))
-    Z = rows.take(range(4 * len(y))).examples.X
+    Z = rows.take(range(4 * len(y))).X
     begin = time.perf_counter()
     done = linprog(
         np.zeros(Z.shape[1]), A_ub=-Z, b_ub=-np.ones(Z.shape[0]), bounds=(None, None),

@@ -55,11 +55,10 @@ class Blocks:
             lambda: self.each(lambda block, first: function(block)), multiclass=self.multiclass
         )
 
-    def take(self, numbers: Sequence[int]) -> Picked:
+    def take(self, numbers: Sequence[int]) -> Examples:
         """Find rows by their numbers in one pass; return them in ascending order."""
         ascending = np.unique(np.asarray(numbers, dtype=np.intp))
-        parts = list(self.each(functools.partial(pick_rows, ascending)))
-        return parts[0].joined(parts[1:])
+        return merge_rows(list(self.each(functools.partial(pick_rows, ascending))))
 
 
 def return_block(block: Examples, first: int) -> Examples:
@@ -67,7 +66,7 @@ def return_block(block: Examples, first: int) -> Examples:
     return block
 
 
-def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Picked:
+def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Examples:
     """Return the rows of a block whose numbers are in an ascending array."""
     here = numbers[(numbers >= first) & (numbers < first + block.n)]
     return block.pick(here - first, first)
@@ -108,28 +107,15 @@ class InOrder(Blocks):
         return first
 
 
-@dataclass(frozen=True, eq=False)
-class Picked:
-    """Selected rows as examples, with their row numbers in the data."""
-
-    numbers: NDArray[np.intp]
-    examples: Examples
-
-    def joined(self, others: Sequence[Picked]) -> Picked:
-        """Merge these rows with others, sorted by row number and without duplicates."""
-        if not others:
-            return self
-        parts = [self, *others]
-        numbers, at = np.unique(np.concatenate([p.numbers for p in parts]), return_index=True)
-        blocks = [p.examples for p in parts]
-        X, y = stack_tables([b.X for b in blocks]), np.concatenate([b.y for b in blocks])
-        weights = [b.weights for b in blocks if b.weights is not None]
-        costs = np.concatenate(weights) if weights else None
-        return Picked(numbers, replace(blocks[0], X=X, y=y, weights=costs).some(at))
-
-    def some(self, at: Any) -> Picked:
-        """Select from these rows by position or by a mask."""
-        return Picked(self.numbers[at], self.examples.some(at))
+def merge_rows(parts: Sequence[Examples]) -> Examples:
+    """Merge picked rows, sorted by row number and without duplicates."""
+    if len(parts) == 1:
+        return parts[0]
+    numbers, at = np.unique(np.concatenate([p.row_numbers for p in parts]), return_index=True)
+    X, y = stack_tables([p.X for p in parts]), np.concatenate([p.y for p in parts])
+    weights = [p.weights for p in parts if p.weights is not None]
+    costs = np.concatenate(weights)[at] if weights else None
+    return replace(parts[0], X=X[at], y=y[at], weights=costs, picked=numbers)
 
 
 def stack_tables(tables: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 import rosenblatt.rowformats as rowformats
-from rosenblatt.blocks import Blocks, Picked, Work, return_block
+from rosenblatt.blocks import Blocks, Work, return_block
 from rosenblatt.errors import with_index_labels
 from rosenblatt.scoring import run_scores
 from rosenblatt.tables import (
@@ -63,9 +63,23 @@ class Examples(Blocks):
     x0: float = 1.0  # the constant feature; 0.0 without an intercept
     # Sample weights: an update by a row of weight s adds eta·s·y·x; weight 0 leaves the row out.
     weights: NDArray[np.float64] | None = None
-    in_memory = True
     # Whether the unit is assumed to be 1 because a sample of entries has usual sizes: see `look`.
     assumed_plain: bool = False
+    picked: NDArray[np.intp] | None = None  # numbers in the data of rows that were picked
+    n: int = field(default=0, init=False)  # number of rows
+    d: int = field(default=0, init=False)  # number of features, without x0
+    k: int = field(default=0, init=False)  # number of labels
+    vectors: int = field(default=1, init=False)  # weight vectors: one, or one for each of K labels
+    size: int = field(default=0, init=False)  # weights, including w0 even without an intercept
+    is_sparse: bool = field(default=False, init=False)  # whether X is a CSR matrix
+    in_memory = True
+
+    def __post_init__(self) -> None:
+        (n, d), k = self.X.shape, len(self.labels)
+        vectors = k if self.multiclass else 1
+        shape = {"n": n, "d": d, "k": k, "vectors": vectors, "size": vectors * (d + 1)}
+        for name, value in {**shape, "is_sparse": not isinstance(self.X, np.ndarray)}.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_arrays(
@@ -178,42 +192,25 @@ class Examples(Blocks):
             return one is two or bool(np.array_equal(one, two))
         return bool(np.allclose(one, two, tolerance, tolerance * np.abs(one).max()))
 
-    def pick(self, at: NDArray[np.intp], first: int = 0) -> Picked:
+    def pick(self, at: NDArray[np.intp], first: int = 0) -> Examples:
         """Return rows by their positions in a block, with their row numbers in the data.
 
         `first` is the row number of the block's first row.
         """
-        return Picked(at + first, self.some(at))
+        return replace(self.some(at), picked=at + first)
 
     def some(self, rows: Any) -> Examples:
-        """Select rows by their numbers or by a mask."""
-        weights = None if self.weights is None else self.weights[rows]
-        return replace(self, X=self.X[rows], y=self.y[rows], weights=weights, assumed_plain=False)
+        """Select rows by their positions or by a mask."""
+        weights, picked = (
+            None if each is None else each[rows] for each in (self.weights, self.picked)
+        )
+        X, y = self.X[rows], self.y[rows]
+        return replace(self, X=X, y=y, weights=weights, picked=picked, assumed_plain=False)
 
-    @property
-    def k(self) -> int:
-        """Number of labels."""
-        return len(self.labels)
-
-    @property
-    def vectors(self) -> int:
-        """Number of weight vectors: one for two labels, else one per label."""
-        return self.k if self.multiclass else 1
-
-    @property
-    def size(self) -> int:
-        """Number of weights, including a w0 for each weight vector even without an intercept."""
-        return self.vectors * (self.d + 1)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.X.shape[0])
-
-    @property
-    def d(self) -> int:
-        """Number of features, without x0."""
-        return int(self.X.shape[1])
+    @functools.cached_property
+    def row_numbers(self) -> NDArray[np.intp]:
+        """Numbers of the rows in the data: 0, 1, … unless they were picked."""
+        return np.arange(self.n) if self.picked is None else self.picked
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -224,11 +221,6 @@ class Examples(Blocks):
     def label_names(self) -> list[str]:
         """Labels as text."""
         return [str(label) for label in self.labels.tolist()]
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix."""
-        return not isinstance(self.X, np.ndarray)
 
     @property
     def entries_per_row(self) -> int:
@@ -358,10 +350,6 @@ class Examples(Blocks):
         x0 = np.full((len(X), int(bool(self.x0))), self.x0)
         return np.concatenate((x0, X), axis=1, dtype=np.float64)
 
-    def augmented_row(self, n: int) -> NDArray[np.float64]:
-        """Return row n with x0 in front, even if x0 is 0."""
-        return np.concatenate(([self.x0], to_dense(self.X[[n]])[0].astype(np.float64)))
-
 
 class JointExamples(Examples):
     """Rows in memory with labels of K > 2 classes, as one block.
@@ -444,7 +432,7 @@ class KeslerRows(Blocks):
     >>> rows = KeslerRows(three)
     >>> rows.name_pairs([2, 3]).pair(2), rows.name_pairs([2, 3]).pair(3)
     ((1, 0), (1, 2))
-    >>> print(rows.take([2, 3]).examples.X.toarray())
+    >>> print(rows.take([2, 3]).X.toarray())
     [[-1. -3.  1.  3.  0.  0.]
      [ 0.  0.  1.  3. -1. -3.]]
     """
@@ -479,7 +467,7 @@ class KeslerRows(Blocks):
             return LabelPairs(whole.labels, whole.y)
         labels = self.blocks.first().labels
         found = self.blocks.take([int(row) // (len(labels) - 1) for row in rows])
-        return LabelPairs(labels, found.examples.y, found.numbers)
+        return LabelPairs(labels, found.y, found.row_numbers)
 
 
 def kesler_rows(examples: Examples, reduced: bool, part: slice = slice(None)) -> Examples:

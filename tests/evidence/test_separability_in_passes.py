@@ -137,7 +137,7 @@ def test_work_can_be_pickled():
     y[::50] *= -1
     blocks = Travelling(cut(X, y, 90).batches)
     assert separability_of(blocks).verdict == "inseparable"
-    assert blocks.take([499, 3, 91]).numbers.tolist() == [3, 91, 499]
+    assert blocks.take([499, 3, 91]).row_numbers.tolist() == [3, 91, 499]
 
 
 def test_a_proof_about_other_rows_is_refused_in_passes():

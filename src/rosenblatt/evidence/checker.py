@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.blocks import Blocks, Picked, Work, pick_rows
+from rosenblatt.blocks import Blocks, Work, merge_rows, pick_rows
 from rosenblatt.costs import Costs, power_of
 from rosenblatt.errors import quote
 from rosenblatt.evidence.certificate import (
@@ -181,7 +181,7 @@ class Evidence:
     n: int
     data: str  # the fingerprint of the rows
     sample_weights: WeightDigest  # empty unless the proof is about sample weights
-    listed: Picked  # the rows that the proof names
+    listed: Examples  # the rows that the proof names
     rest: Total  # the sum of all other rows, where they have a multiplier; its unit suits all rows
     positive: bool  # whether w·z > 0 for any row
     wrong: ProofError | None  # error about the first product with the wrong sign
@@ -223,7 +223,7 @@ class Evidence:
             n,
             digest.hexdigest(),
             sample_weights,
-            listed[0].joined(listed[1:]),
+            merge_rows(listed),
             add_totals(rest),
             any(positive),
             next((error for error in wrong if error is not None), None),
@@ -256,7 +256,7 @@ class Evidence:
         from rosenblatt.algorithms.cells import none_by_walking
 
         self._check_form()
-        examples = blocks.take(range(self.n)).examples
+        examples = blocks.take(range(self.n))
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
         none = none_by_walking(merge_duplicates(examples), self._need)
@@ -298,7 +298,7 @@ class Evidence:
 
     def _costs(self) -> dict[int, int]:
         """Return the cost of each listed row, for the first of equal rows their total cost."""
-        numbers, examples = self.listed.numbers.tolist(), self.listed.examples
+        numbers, examples = self.listed.row_numbers.tolist(), self.listed
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
         each = Costs.of(examples, self.sample_weights.power).each.tolist()
@@ -320,7 +320,7 @@ class Evidence:
         """
         if conflict.rest or len(conflict.rows) == self.n:
             return
-        examples = self.listed.examples
+        examples = self.listed
         dimension = dimension_of(examples)
         rank = rank_at_least(integer_rows(examples, range(examples.n)))
         if rank < dimension:
@@ -350,9 +350,9 @@ class _BlockEvidence:
                 wrong = error
         listed = pick_rows(self.numbers, block, first)
         if any(one.rest for one in proof.conflicts):
-            rest = sum_of_rows(block, without=listed.numbers - first)
+            rest = sum_of_rows(block, without=listed.row_numbers - first)
         else:
-            rest = [0] * dimension_of(block), unit_of(listed.examples)
+            rest = [0] * dimension_of(block), unit_of(listed)
         codes = row_codes(replace(block) if self.anew else block)
         weights = block.weights if proof.sample_weight_digest else None
         also = tuple(work(block, first) for work in self.also)
@@ -421,27 +421,27 @@ def _check_duplicates(groups: Sequence[Vector], n_rows: int) -> None:
         seen.update(group)
 
 
-def _check_equal(groups: Sequence[Vector], listed: Picked) -> None:
+def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:
     """Check that the rows of each group are equal in every number and in the label."""
     if not groups:
         return
-    examples, sizes = listed.examples, [len(group) for group in groups]
-    rows = np.searchsorted(listed.numbers, np.concatenate(groups))
-    models = np.searchsorted(listed.numbers, np.repeat([group[0] for group in groups], sizes))
-    same = same_numbers(examples, rows, models) & (examples.y[rows] == examples.y[models])
+    sizes = [len(group) for group in groups]
+    rows = np.searchsorted(listed.row_numbers, np.concatenate(groups))
+    models = np.searchsorted(listed.row_numbers, np.repeat([group[0] for group in groups], sizes))
+    same = same_numbers(listed, rows, models) & (listed.y[rows] == listed.y[models])
     if not same.all():
         at = int(same.argmin())
-        first, other = listed.numbers[models[at]], listed.numbers[rows[at]]
+        first, other = listed.row_numbers[models[at]], listed.row_numbers[rows[at]]
         raise ProofError("", (int(first), int(other)), " are not equal.")
 
 
 def check_sum(
-    conflict: Conflict, listed: Picked, rest: Total, column_name: Callable[[int], str]
+    conflict: Conflict, listed: Examples, rest: Total, column_name: Callable[[int], str]
 ) -> None:
     """Check that Σ λ z is zero in every column, over listed rows and rows not listed."""
     others, unit = rest
-    places = np.searchsorted(listed.numbers, conflict.rows)
-    sums = sum_multiples(conflict.multipliers, listed.examples, places, unit)
+    places = np.searchsorted(listed.row_numbers, conflict.rows)
+    sums = sum_multiples(conflict.multipliers, listed, places, unit)
     for j, (s, other) in enumerate(zip(sums, others, strict=True)):
         if s + conflict.rest * other:
             raise ProofError(f"the sum of multipliers times rows is not zero in {column_name(j)}.")

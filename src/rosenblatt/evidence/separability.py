@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.algorithms as algorithms
-from rosenblatt.blocks import Blocks, Picked, T, Work
+from rosenblatt.blocks import Blocks, T, Work, merge_rows
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.evidence.certificate import VERDICTS, Conflict, ProofError, Vector, claim_mistakes
 from rosenblatt.evidence.checker import Evidence, PackedLabels, check_products, pack_labels
@@ -309,12 +309,12 @@ class _Search(Blocks):
         if self.whole:
             self.passes = 2  # X was checked for NaN and infinity before
             block = self.blocks.first()
-            self.working = Picked(np.arange(block.n), block)
+            self.working = block
             self.look, self.labels = summarize(block), [pack_labels(block, 0)]
         else:
             self.passes = 1
             looks: list[DataSummary] = []
-            samples: list[Picked] = []
+            samples: list[Examples] = []
             self.labels = []
             for look, labels, sample in self.each(sample_block):
                 if looks:  # one block is read whatever the deadline
@@ -322,7 +322,7 @@ class _Search(Blocks):
                 looks.append(look)
                 self.labels.append(labels)
                 samples.append(sample)
-                if sum(len(some.numbers) for some in samples) > MOST_WORKING:
+                if sum(some.n for some in samples) > MOST_WORKING:
                     samples = [_thin(samples)]
             if not looks:
                 raise ValueError("there are no rows.")
@@ -339,7 +339,7 @@ class _Search(Blocks):
 
     def _working_deadline(self) -> Deadline:
         """Return the deadline for a decision about the working set; small sets have none."""
-        rows = replace(self.working.examples, weights=None)
+        rows = replace(self.working, weights=None)
         return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
 
     @property
@@ -361,7 +361,7 @@ class _Search(Blocks):
 
         None means that other rows contradict the decision and have joined the working set.
         """
-        rows = self.working.examples
+        rows = self.working
         look = self.look if self.whole else summarize(rows)
         deadline = self._working_deadline()
         plain = SignedRows(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
@@ -434,17 +434,17 @@ class _Search(Blocks):
         if not good and self.waits < PATIENCE and self._join(lower, found.support):
             return None
         if ON_THE_MARGIN * sifted.least > 2 * rounding_bound(self.dimension):
-            rows = self.working.joined([sifted.near])
-            margin, on = measure_block(decision.weights, len(rows.numbers), rows.examples, 0)
-            support = rows.numbers[on.numbers]
+            rows = merge_rows([self.working, sifted.near])
+            margin, on = measure_block(decision.weights, rows.n, rows, 0)
+            support = rows.row_numbers[on.row_numbers]
         else:  # rounding errors hide which rows are nearest
             self.passes += 1
             measure_all = functools.partial(measure_block, decision.weights, MOST_NEAR)
             parts = list(self.each(measure_all))
             margin = min(least for least, _ in parts)
             near = [rows for least, rows in parts if least <= margin + ON_THE_MARGIN * abs(margin)]
-            on = near[0].joined(near[1:])
-            support = on.numbers
+            on = merge_rows(near)
+            support = on.row_numbers
             narrower = self.widest and margin < found.margin * (1 - tolerance)
             if narrower and self.waits < PATIENCE and self._join(on, found.support):
                 return None
@@ -456,7 +456,7 @@ class _Search(Blocks):
         A conflict that spans the whole space is kept as it is. Otherwise rows outside its span join
         the set; if there are none, all rows that the conflict does not list get the multiplier 1.
         """
-        part, rows = decision.conflict, self.working.examples
+        part, rows = decision.conflict, self.working
         assert part is not None
         if part.rest or rank_at_least(integer_rows(rows, part.rows)) < self.dimension:
             if part.rest:
@@ -468,7 +468,7 @@ class _Search(Blocks):
                 return None
             if len(part.rows) < self.n:
                 self.passes += 1
-                listed = self.working.numbers[list(part.rows)]
+                listed = self.working.row_numbers[list(part.rows)]
                 rest = add_totals(list(self.each(functools.partial(sum_of_others, listed))))
                 found = Alternative(
                     rows=list(part.rows), multipliers=list(map(flint.fmpq, part.multipliers))
@@ -498,7 +498,7 @@ class _Search(Blocks):
                 support=found.support,
                 scaled=Guarantee(radius, scaled),
             )
-        pairs = find_contradicting_pairs(self.working.examples)
+        pairs = find_contradicting_pairs(self.working)
         conflicts = [*self.conflicts, *(self._renumber(Conflict(pair, (1, 1))) for pair in pairs)]
         distinct = {one.rows: one for one in conflicts}
         return replace(
@@ -528,9 +528,9 @@ class _Search(Blocks):
             evidence = Evidence.of(proof, self, self.labels, tuple(also))
             evidence.check()
         except ProofError as wrong:
-            if not wrong.rows or self.whole or set(wrong.rows) & set(self.working.numbers.tolist()):
+            if not wrong.rows or self.whole or np.isin(wrong.rows, self.working.row_numbers).any():
                 raise
-            self.working = self.working.joined([self.take(wrong.rows)])
+            self.working = merge_rows([self.working, self.take(wrong.rows)])
             self.passes += 1
             return None, math.inf
         radius = max(radius for radius, *_ in evidence.also) if separable else 0.0
@@ -538,7 +538,7 @@ class _Search(Blocks):
 
     def _renumber(self, conflict: Conflict) -> Conflict:
         """Convert row numbers of a conflict from the working set to all rows."""
-        return replace(conflict, rows=tuple(self.working.numbers[list(conflict.rows)].tolist()))
+        return replace(conflict, rows=tuple(self.working.row_numbers[list(conflict.rows)].tolist()))
 
     def _find_lowest(self, weights: Vector) -> Sifted:
         share = max(16, min(self.dimension, 400)) / self.n
@@ -551,33 +551,33 @@ class _Search(Blocks):
         least = min(part.least for part in parts)
         near = [part.near for part in parts if part.least <= least + ON_THE_MARGIN * abs(least)]
         return Sifted(
-            parts[0].low.joined([part.low for part in parts[1:]]),
+            merge_rows([part.low for part in parts]),
             np.concatenate([part.scores for part in parts]),
-            near[0].joined(near[1:]),
+            merge_rows(near),
             least,
         )
 
-    def _join(self, rows: Picked, keep: Any = ()) -> bool:
+    def _join(self, rows: Examples, keep: Any = ()) -> bool:
         """Add rows to the working set; return False if all of them are in the set already.
 
         If the set becomes too large, every other old row leaves, except for those to keep.
         """
-        new = rows.some(~np.isin(rows.numbers, self.working.numbers))
-        if len(new.numbers) == 0:
+        new = rows.some(~np.isin(rows.row_numbers, self.working.row_numbers))
+        if new.n == 0:
             return False
         most = max(MOST_WORKING, 24 * min(self.dimension, 400))
-        if len(keep) and len(self.working.numbers) + len(new.numbers) > most:
-            stay = np.arange(len(self.working.numbers)) % 2 == 0
+        if len(keep) and self.working.n + new.n > most:
+            stay = np.arange(self.working.n) % 2 == 0
             stay[np.asarray(keep, dtype=np.intp)] = True
             self.working = self.working.some(stay)
-        self.working = self.working.joined([new])
+        self.working = merge_rows([self.working, new])
         return True
 
 
-def _thin(samples: Sequence[Picked]) -> Picked:
-    every = samples[0].joined(samples[1:])
-    step = -(-len(every.numbers) // (MOST_WORKING // 4))
-    return every.some(np.arange(0, len(every.numbers), step))
+def _thin(samples: Sequence[Examples]) -> Examples:
+    every = merge_rows(samples)
+    step = -(-every.n // (MOST_WORKING // 4))
+    return every.some(np.arange(0, every.n, step))
 
 
 def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
@@ -595,7 +595,7 @@ def summarize_block(block: Examples, first: int) -> DataSummary:
     return summarize(merge_duplicates(block))
 
 
-def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Picked]:
+def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Examples]:
     """Return a summary of a block, its labels, and an even sample of its rows."""
     block = merge_duplicates(block)
     few = block.pick(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
@@ -612,9 +612,9 @@ def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Tota
 class Sifted:
     """Rows that one pass over a block or over all blocks has found."""
 
-    low: Picked  # rows that may join the working set
+    low: Examples  # rows that may join the working set
     scores: Floats  # scores of these rows
-    near: Picked  # rows on the margin or nearly so
+    near: Examples  # rows on the margin or nearly so
     least: float  # the least score of all rows
 
 
@@ -634,7 +634,9 @@ def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: in
     return Sifted(block.pick(low, first), s[low], block.pick(near, first), least)
 
 
-def measure_block(weights: Vector, most: int, block: Examples, first: int) -> tuple[float, Picked]:
+def measure_block(
+    weights: Vector, most: int, block: Examples, first: int
+) -> tuple[float, Examples]:
     """Compute the exact margin of weights on a block; also return rows on this margin."""
     block = merge_duplicates(block)
     found = measure(SignedRows(block, Scale.plain(summarize(block))), weights, None)

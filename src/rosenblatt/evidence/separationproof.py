@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rosenblatt.blocks import Picked
 from rosenblatt.errors import quote, with_index_labels
 from rosenblatt.evidence.certificate import (
     OTHER_DATA,
@@ -234,8 +233,7 @@ class SeparationProof(SavedProof):
             listed = np.zeros(examples.n, dtype=bool)
             listed[list(self.part.rows)] = True
             rest = sum_of_rows(examples, without=separated | pinned | listed)
-            every = Picked(np.arange(examples.n), examples)
-            check_sum(self.part, every, rest, lambda j: f"coefficient {j}")
+            check_sum(self.part, examples, rest, lambda j: f"coefficient {j}")
         kind = kind_of(regression, separated)
         if self.kind != kind:
             raise ProofError(f"the evidence shows {kind!r}, not {quote(self.kind)}.")

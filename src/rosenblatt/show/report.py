@@ -286,17 +286,17 @@ def _mistakes(
     """Yield the misclassified examples with their strongest features, farthest first."""
     examples, h = found.examples, found.hypothesis
     names = examples.feature_names
-    columns = [1 + names.index(name) for name in features]
+    columns = [names.index(name) for name in features]
     off = np.abs(clearances(h, examples.some(wrong)))
     for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():
         n = int(wrong[k])
-        row, tall = examples.X[[n]], examples.augmented_row(n)
+        row, x = examples.X[[n]], examples.augmented_rows([n])[0, -examples.d :]
         yield {
             "number": found.names.name(n),
             "label": labels[int(examples.places[n])],
             "predicted": _describe_prediction(h, row, examples.places[n], labels),
             "off": float(off[k]),
-            "cells": [float(tall[i]) for i in columns],
+            "cells": [float(x[i]) for i in columns],
         }
 
 

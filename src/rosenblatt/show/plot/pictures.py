@@ -169,7 +169,7 @@ class Replay:
         examples = self.trace.known_origin().examples
         row = int(self.trace.examples[t - 1]) if t else None
         h = Hypothesis.of(examples.shaped(w), examples.x0, self.zero)
-        beside = None if row is None else examples.augmented_row(row)[1:]
+        beside = None if row is None else examples.augmented_rows([row])[0, -examples.d :]
         view = view_of(examples, h, beside)
         scene = scene_of(examples, h, view, () if row is None else (row,))
 
