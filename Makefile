@@ -6,8 +6,8 @@ RUN    := $(BIN)/python
 UV     := $(shell command -v uv 2>/dev/null)
 EXTRAS ?= plot,river,widget,dask
 # Tests that run with the oldest supported versions: algorithms, proofs and interfaces.
-LOWEST ?= tests/test_published.py tests/estimators/test_estimators.py tests/test_trace.py tests/test_model.py \
-	tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_own_data.py
+LOWEST ?= tests/algorithms/test_published.py tests/estimators/test_estimators.py tests/test_trace.py \
+	tests/test_model.py tests/test_river.py tests/evidence/test_proof.py tests/read tests/page/test_own_data.py
 # Numba caches compiled kernels here, so that later runs start faster.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 # The folder of the published data sets, if it is beside the clone.
@@ -71,7 +71,7 @@ blas: $(VENV)/installed  ## test suite with another BLAS kernel, which sums in a
 	OPENBLAS_CORETYPE=$(CORE) $(SUITE)
 
 busy: $(VENV)/installed  ## test suite while two busy processes per core compete with it
-	$(RUN) tests/run_while_busy.py $(SUITE)
+	$(RUN) tests/project/run_while_busy.py $(SUITE)
 
 # The oldest supported versions are passed to pip as constraints.
 lowest: RUN = .cache/lowest/bin/python
@@ -80,7 +80,7 @@ lowest:  ## tests with the oldest supported versions of the dependencies
 	rm -rf .cache/lowest
 	$(PYTHON) -m venv .cache/lowest
 	$(INSTALL) --upgrade "pip>=25.1"
-	$(RUN) tests/oldest_versions.py > .cache/lowest/constraints.txt
+	$(RUN) tests/project/oldest_versions.py > .cache/lowest/constraints.txt
 	$(INSTALL) -c .cache/lowest/constraints.txt -e . --group test
 	$(RUN) -m pytest -q -n 2 $(LOWEST)
 

@@ -10,7 +10,7 @@ import pytest
 import rosenblatt as rb
 from rosenblatt.read.credit import credit
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 FORMATS = [
     "credit.csv",
     "credit.tsv",

@@ -8,8 +8,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from pages import ROOT
 
-ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow_without_jit
 
 

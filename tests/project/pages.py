@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning, EfficiencyWarning
 
 from rosenblatt.cli import run as rosenblatt
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OTHERS = ("README.md", "CONTRIBUTING.md", "bench/README.md", "examples/course/README.md")
 PAGES = [*(ROOT / name for name in OTHERS), *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(

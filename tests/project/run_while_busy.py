@@ -1,4 +1,4 @@
-"""Run COMMAND while two busy processes per core compete: tests/run_while_busy.py COMMAND."""
+"""Run COMMAND while two busy processes per core compete: run_while_busy.py COMMAND."""
 
 import os
 import subprocess
