@@ -38,10 +38,10 @@ def main(arguments: list[str]) -> int:
     failed, kind = False, asked.instructions
     for name in [name for name in asked.parts or PARTS if name in parts_of(kind)]:
         print(f"bench: {name}, {kind} …", flush=True)
-        told = run_part(name, asked.quick, kind)
-        failed |= any(missing.get("failed") for missing in told["missing"])
-        write(folder, name, told, kind)
-        render.show(told)
+        part = run_part(name, asked.quick, kind)
+        failed |= any(missing.get("failed") for missing in part["missing"])
+        write(folder, name, part, kind)
+        render.show(part)
     print(f"bench: {folder / 'RESULTS.md'} and results.json written.")
     if folder == HERE:
         quotes.main([])
@@ -73,8 +73,8 @@ def parts_of(kind: str) -> tuple[str, ...]:
 
 def run_part(name: str, quick: bool, kind: str = "host") -> dict[str, Any]:
     """Run one part in its own process, so that parts cannot slow or end each other."""
-    told: dict[str, Any] = {**machine.stamp(kind), "quick": quick, "lines": [], "tables": []}
-    told |= {"missing": [], "took": {}}
+    part: dict[str, Any] = {**machine.stamp(kind), "quick": quick, "lines": [], "tables": []}
+    part |= {"missing": [], "took": {}}
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results"
@@ -82,12 +82,12 @@ def run_part(name: str, quick: bool, kind: str = "host") -> dict[str, Any]:
         command = [sys.executable, "-m", "bench.part", name, str(out), *["--quick"] * quick]
         ended = _patiently(command, kept.environment(kind, os.environ))
         for text in out.read_text(encoding="utf-8").splitlines():
-            _take(json.loads(text), told)
+            _take(json.loads(text), part)
     if ended:
-        told["missing"].append({"ids": [name], "why": ended, "failed": True})
-    told["seconds"] = round(time.perf_counter() - begin, 1)
-    told["lines"] += [line.to_json() for line in unmeasured(name, told)]
-    return told
+        part["missing"].append({"ids": [name], "why": ended, "failed": True})
+    part["seconds"] = round(time.perf_counter() - begin, 1)
+    part["lines"] += [line.to_json() for line in unmeasured(name, part)]
+    return part
 
 
 def _patiently(command: list[str], environment: dict[str, str]) -> str:
@@ -105,40 +105,40 @@ def _patiently(command: list[str], environment: dict[str, str]) -> str:
     return f"ended with status {status}" if status else ""
 
 
-def _take(result: dict[str, Any], told: dict[str, Any]) -> None:
+def _take(result: dict[str, Any], part: dict[str, Any]) -> None:
     for kind, value in result.items():
         if kind == "took":
-            told["took"].update([value])
+            part["took"].update([value])
         elif kind == "missing":
-            told["missing"].append(value)
+            part["missing"].append(value)
         else:
-            told[kind + "s"].append(value)
+            part[kind + "s"].append(value)
 
 
-def unmeasured(name: str, told: dict[str, Any]) -> list[Line]:
+def unmeasured(name: str, part: dict[str, Any]) -> list[Line]:
     """Return a line with a reason instead of a figure for each unmeasured promise of a part."""
-    there = {line["id"] for line in told["lines"]}
+    there = {line["id"] for line in part["lines"]}
     lines = []
     for promise in PROMISES.values():
         if promise.part == name and promise.id not in there:
-            gaps = [gap for gap in told["missing"] if promise.id.startswith(tuple(gap["ids"]))]
+            gaps = [gap for gap in part["missing"] if promise.id.startswith(tuple(gap["ids"]))]
             lines.append(Line(promise, None, note=gaps[0]["why"] if gaps else "not run"))
     return lines
 
 
-def write(folder: Path, name: str, told: dict[str, Any], kind: str = "host") -> None:
+def write(folder: Path, name: str, part: dict[str, Any], kind: str = "host") -> None:
     """Replace the stored results of one part, and render RESULTS.md."""
     old = kept.read(folder).get(kind, {})
     parts = {part: old.get(part) or not_run(part, kind) for part in parts_of(kind)}
-    kept.write(folder, kind, parts | {name: told})
+    kept.write(folder, kind, parts | {name: part})
     (folder / "RESULTS.md").write_text(render.markdown(kept.read(folder)), encoding="utf-8")
 
 
 def not_run(name: str, kind: str = "host") -> dict[str, Any]:
     """Return results without figures for a part that was never run."""
-    told: dict[str, Any] = {**machine.stamp(kind), "date": "", "load": None, "quick": False}
-    told |= {"seconds": 0.0, "lines": [], "tables": [], "missing": [], "took": {}}
-    return told | {"lines": [line.to_json() for line in unmeasured(name, told)]}
+    part: dict[str, Any] = {**machine.stamp(kind), "date": "", "load": None, "quick": False}
+    part |= {"seconds": 0.0, "lines": [], "tables": [], "missing": [], "took": {}}
+    return part | {"lines": [line.to_json() for line in unmeasured(name, part)]}
 
 
 if __name__ == "__main__":

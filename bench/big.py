@@ -121,8 +121,8 @@ def limited(quick: bool) -> Iterator[Line]:
         )
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr}")
-    *_, result, told = done.stdout.splitlines()
-    held, seconds = json.loads(told)
+    *_, result, measured = done.stdout.splitlines()
+    held, seconds = json.loads(measured)
     assert json.loads(result)["mistakes"] == 0
     assert "in passes over the file" in done.stderr
     note = f"{size / 1e9:.1f} GB, {limit / 1e6:.0f} MB allowed, {held / 1e6:.0f} MB held at most"

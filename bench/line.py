@@ -63,15 +63,15 @@ class Line:
         return "pass" if self.promise.target.met(self.figure) else "short"
 
     def to_json(self) -> dict[str, Any]:
-        told = asdict(self)
-        return {**told.pop("promise"), **told, "verdict": self.verdict}
+        value = asdict(self)
+        return {**value.pop("promise"), **value, "verdict": self.verdict}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Line:
-        target = told["target"] and Target(**told["target"])
-        promise = Promise(told["id"], told["issue"], told["work"], target, told["unit"])
-        rest = {key: told[key] for key in ("figure", "low", "high", "note")}
-        seconds = {name: tuple(values) for name, values in told["seconds"].items()}
+    def from_json(cls, value: dict[str, Any]) -> Line:
+        target = value["target"] and Target(**value["target"])
+        promise = Promise(value["id"], value["issue"], value["work"], target, value["unit"])
+        rest = {key: value[key] for key in ("figure", "low", "high", "note")}
+        seconds = {name: tuple(values) for name, values in value["seconds"].items()}
         return cls(promise, **rest, seconds=seconds)
 
 
@@ -89,9 +89,9 @@ class Table:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Table:
-        rows = tuple(tuple(row) for row in told["rows"])
-        return cls(**{**told, "columns": tuple(told["columns"]), "rows": rows})
+    def from_json(cls, value: dict[str, Any]) -> Table:
+        rows = tuple(tuple(row) for row in value["rows"])
+        return cls(**{**value, "columns": tuple(value["columns"]), "rows": rows})
 
 
 class MissingError(Exception):

@@ -96,8 +96,8 @@ def blocks(quick: bool) -> Iterator[Line]:
             model.partial_fit(X[at : at + 1], y[at : at + 1], classes=[False, True])
         return model
 
-    same_as_river(river().weights, learnt(X[:few], y[:few]))
-    assert np.array_equal(sklearn().coef_[0], learnt(X[:fewer], y[:fewer]))
+    same_as_river(river().weights, train(X[:few], y[:few]))
+    assert np.array_equal(sklearn().coef_[0], train(X[:fewer], y[:fewer]))
     times = interleaved({"ours": ours, "river": river, "sklearn": sklearn}, 5)
     mine = times["ours"].scaled(1 / len(X))
     note = f"cosine to River's weights above 0.99; {1e-6 / mine.median:.1f} million rows per second"
@@ -106,7 +106,7 @@ def blocks(quick: bool) -> Iterator[Line]:
     yield faster("online.block-sklearn", times["sklearn"].scaled(1 / fewer), mine, note)
 
 
-def learnt(X: Any, y: Any) -> Any:
+def train(X: Any, y: Any) -> Any:
     """Return our weights after checking that single examples and blocks give the same."""
     block, single = rb.OnlinePerceptron(), rb.OnlinePerceptron()
     block.learn_many(X, y)

@@ -46,11 +46,11 @@ FIRST_STEP = """() => new Promise((done) => {
   const page = window.rosenblatt;
   const begin = performance.now();
   page.set({ chance: page.state.chance + 1, t: 0 }).then(() => {
-    const learnt = performance.now();
+    const trained = performance.now();
     document.querySelector(".rb-step").click();
     requestAnimationFrame(() => requestAnimationFrame(() => {
       const now = performance.now();
-      done([(now - begin) / 1000, (now - learnt) / 1000, page.player.t]);
+      done([(now - begin) / 1000, (now - trained) / 1000, page.player.t]);
     }));
   });
 })"""

@@ -45,8 +45,8 @@ def _works(name: str, out: TextIO) -> dict[Any, tuple[str, ...]]:
     return works
 
 
-def _write(out: TextIO, told: dict[str, Any]) -> None:
-    out.write(json.dumps(told, ensure_ascii=False) + "\n")
+def _write(out: TextIO, value: dict[str, Any]) -> None:
+    out.write(json.dumps(value, ensure_ascii=False) + "\n")
     out.flush()
 
 

@@ -37,16 +37,16 @@ def pages() -> list[Path]:
 def read(folder: Path = kept.HERE) -> Results:
     """Return the results by part, with the weakest figure of each line, without quick runs."""
     host, *others = [
-        {part: told for part, told in parts.items() if not told["quick"]}
+        {name: part for name, part in parts.items() if not part["quick"]}
         for parts in (kept.read(folder) or {"host": {}}).values()
     ]
     return {
-        part: {**told, "lines": _weakest(told, [other[part] for other in others if part in other])}
-        for part, told in host.items()
+        name: {**part, "lines": _weakest(part, [other[name] for other in others if name in other])}
+        for name, part in host.items()
     }
 
 
-def _weakest(told: Results, others: list[Results]) -> list[Results]:
+def _weakest(part: Results, others: list[Results]) -> list[Results]:
     """Return, for each line, the weakest figure over all sets of instructions."""
     rivals: dict[str, list[Results]] = {}
     for line in (line for other in others for line in other["lines"]):
@@ -54,7 +54,7 @@ def _weakest(told: Results, others: list[Results]) -> list[Results]:
             rivals.setdefault(line["id"], []).append(line)
     return [
         line if line["figure"] is None else _weaker([line, *rivals.get(line["id"], [])])
-        for line in told["lines"]
+        for line in part["lines"]
     ]
 
 
@@ -67,8 +67,8 @@ def _weaker(lines: list[Results]) -> Results:
 
 def filled(text: str, results: Results) -> str:
     """Return a page with every quoted figure replaced by that of the results."""
-    lines = {line["id"]: line for told in results.values() for line in told["lines"]}
-    tables = {table["id"]: table for told in results.values() for table in told["tables"]}
+    lines = {line["id"]: line for part in results.values() for line in part["lines"]}
+    tables = {table["id"]: table for part in results.values() for table in part["tables"]}
     text = _between(ONE, lambda name: figure(lines.get(name)), text)
     text = _between(LINES, lambda names: f"\n\n{lines_table(names.split(), lines)}\n\n", text)
     return _between(TABLE, lambda name: f"\n\n{quality(tables.get(name))}\n\n", text)

@@ -36,8 +36,8 @@ def markdown(results: dict[str, dict[str, Any]]) -> str:
 
 def _of_one(parts: dict[str, Any]) -> list[str]:
     """Return the blocks of text on the results for one set of instructions."""
-    lines = [Line.from_json(line) for told in parts.values() for line in told["lines"]]
-    tables = [Table.from_json(table) for told in parts.values() for table in told["tables"]]
+    lines = [Line.from_json(line) for part in parts.values() for line in part["lines"]]
+    tables = [Table.from_json(table) for part in parts.values() for table in part["tables"]]
     return [
         *_circumstances(parts),
         _summary(lines),
@@ -52,24 +52,24 @@ def _of_one(parts: dict[str, Any]) -> list[str]:
 def _circumstances(results: dict[str, Any]) -> list[str]:
     """Return the machine and versions of the parts that ran, once if all are the same."""
     kinds: dict[str, list[str]] = {}
-    measured = {name: told for name, told in results.items() if told["date"]} or results
-    for name, told in measured.items():
+    measured = {name: part for name, part in results.items() if part["date"]} or results
+    for name, part in measured.items():
         versions = ", ".join(
-            f"{package} {version}" for package, version in told["versions"].items()
+            f"{package} {version}" for package, version in part["versions"].items()
         )
-        compiled = told.get("instructions", "a processor that was not recorded")
-        text = f"{told['machine']}; kernels compiled for {compiled}. {versions}."
+        compiled = part.get("instructions", "a processor that was not recorded")
+        text = f"{part['machine']}; kernels compiled for {compiled}. {versions}."
         kinds.setdefault(text, []).append(name)
     blocks = [
         text if len(kinds) == 1 else f"{', '.join(names)}: {text}" for text, names in kinds.items()
     ]
-    quick = [name for name, told in results.items() if told["quick"]]
+    quick = [name for name, part in results.items() if part["quick"]]
     if quick:
         blocks.append(f"**Smoke sizes, no figures to quote**: {', '.join(quick)}.")
     # Our own parts cause a load of about one per core.
-    run = {name: told for name, told in results.items() if told["date"]}
-    known = {name: told for name, told in run.items() if told["load"] is not None}
-    busy = [name for name, told in known.items() if told["load"] > 2 * told["cores"]]
+    run = {name: part for name, part in results.items() if part["date"]}
+    known = {name: part for name, part in run.items() if part["load"] is not None}
+    busy = [name for name, part in known.items() if part["load"] > 2 * part["cores"]]
     if busy:
         blocks.append(f"**The machine was busy with other work**: {', '.join(busy)}.")
     if len(known) < len(run):
@@ -107,15 +107,15 @@ def _table(table: Table) -> list[str]:
 
 
 def _missing(results: dict[str, Any]) -> list[str]:
-    gaps = [gap for told in results.values() for gap in told["missing"]]
-    told = [f"- {', '.join(f'`{id}`' for id in gap['ids'])}: {gap['why']}" for gap in gaps]
-    return ["## What was not measured, and why", "\n".join(told)] if told else []
+    gaps = [gap for part in results.values() for gap in part["missing"]]
+    listed = [f"- {', '.join(f'`{id}`' for id in gap['ids'])}: {gap['why']}" for gap in gaps]
+    return ["## What was not measured, and why", "\n".join(listed)] if listed else []
 
 
 def _durations(results: dict[str, Any]) -> Iterable[tuple[str, ...]]:
-    for name, told in results.items():
-        yield name, f"{told['seconds']:.0f}", number(told["load"]), told["date"]
-    yield "all", f"{sum(told['seconds'] for told in results.values()):.0f}", "", ""
+    for name, part in results.items():
+        yield name, f"{part['seconds']:.0f}", number(part["load"]), part["date"]
+    yield "all", f"{sum(part['seconds'] for part in results.values()):.0f}", "", ""
 
 
 def _grid(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -141,18 +141,18 @@ def number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
-def show(told: dict[str, Any]) -> None:
+def show(part: dict[str, Any]) -> None:
     """Print the lines of a part on the terminal."""
     colours = {"pass": "[green]pass[/]", "short": "[red]short[/]"}
     grid = Grid(box=None)
     for column in ("", "target", "figure", "spread", ""):
         grid.add_column(column, no_wrap=not column, overflow="fold")
-    for line in map(Line.from_json, told["lines"]):
+    for line in map(Line.from_json, part["lines"]):
         _, _, target, figure, spread, _, note = map(escape, _cells(line))
         verdict = note if line.figure is None else colours.get(line.verdict, "")
         grid.add_row(line.id, target, figure, spread, verdict)
-    for table in told["tables"]:
+    for table in part["tables"]:
         grid.add_row(escape(table["id"]), "", f"{len(table['rows'])} rows")
     console = Console()
     console.print(grid)
-    console.print(f"{told['seconds']:.0f} s")
+    console.print(f"{part['seconds']:.0f} s")
