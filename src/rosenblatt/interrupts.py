@@ -97,8 +97,9 @@ def install_handler() -> None:
     signal.signal(signal.SIGINT, _program.handle)
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _program.retry)
+        atexit.register(signal.signal, signal.SIGALRM, signal.SIG_IGN)
     sys.unraisablehook = _program.handle_unraisable
-    # While Python shuts down, Ctrl-C would end the process with another exit code.
+    # While Python shuts down, either signal would end the process with another exit code.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
