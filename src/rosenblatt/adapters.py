@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rosenblatt.examples import as_table
+from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import plural
 
 # Classes of statsmodels whose name determines the family.
@@ -55,6 +56,7 @@ class Model(NamedTuple):
     link: str = ""  # link of a binomial regression; empty for the default of its family
     unfitted: str = ""  # reason if the estimates cannot be fitted here
     note: str = ""
+    row_names: RowNames = FROM_ZERO
 
 
 def read_model(model: Any, family: str | None = None) -> Model:
@@ -100,12 +102,14 @@ def read_model(model: Any, family: str | None = None) -> Model:
         groups = np.asarray(model.groups)
     offset, (link, unfitted) = _offset(model, len(X)), _link(model)
     efron = getattr(model, "ties", "") == "efron"
+    labels = getattr(getattr(model, "data", None), "row_labels", None)  # of the rows it kept
     return Model(
         *(X, tuple(names), y, family, weights, groups),
         offset=offset,
         efron=efron,
         link=link,
         unfitted=unfitted,
+        row_names=RowNames.of_index(labels),
     )
 
 

@@ -42,7 +42,11 @@ class RowNames:
     @classmethod
     def of(cls, X: Any) -> RowNames:
         """Return the names of the rows of X, which may be a frame with an index."""
-        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+        return cls.of_index(getattr(X, "index", None) if hasattr(X, "iloc") else None)
+
+    @classmethod
+    def of_index(cls, index: Any) -> RowNames:
+        """Return the names of rows with these labels, which may be None or their positions."""
         return cls(index=None if index is None or _is_default(index) else index)
 
     def number(self, n: int) -> int:

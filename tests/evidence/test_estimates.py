@@ -191,6 +191,23 @@ def test_separated_matched_sets_leave_the_estimate_of_the_others():
     np.testing.assert_allclose(model.score(np.array([s.estimates["x1"]])), 0, atol=1e-9)
 
 
+@pytest.mark.parametrize("family", ["conditional", "cox"])
+def test_columns_that_are_constant_within_sets_change_no_estimate(family):
+    rng = np.random.default_rng(9)
+    X, groups = design(rng, 120, 2), rng.integers(0, 8, 120)
+    y = ((rng.random(120) < 0.5) & (groups != 3)).astype(int)
+    if family == "cox":
+        y = np.column_stack((rng.integers(1, 9, 120), y))
+    levels = np.eye(8)[groups]
+    alone = rb.separation(X, y, family=family, groups=groups)
+    with_levels = rb.separation(np.hstack([levels, X]), y, family=family, groups=groups)
+    names, estimates, errors = finite(with_levels)
+    assert names == ["x9", "x10"]
+    np.testing.assert_allclose(estimates, list(alone.estimates.values()), rtol=1e-7)
+    np.testing.assert_allclose(errors, list(alone.standard_errors.values()), rtol=1e-7)
+    assert f"{estimates[0]:.4g}" in str(with_levels)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bound_of_an_infinite_estimate_matches_a_scan_with_statsmodels(seed):
     rng, X = with_group_without_events(seed)
@@ -476,6 +493,10 @@ def test_endometrial_estimates_match_statsmodels_and_firthmodels(data):
     offset = s.bounds["NV"] * frame["NV"]
     bound = sm.GLM(frame["HG"], exog, sm.families.Binomial(), offset=offset).fit(tol=1e-14)
     assert 2 * (fit.llf - bound.llf) == pytest.approx(DROP, abs=1e-8)
+    firth = s.firth(backend="numpy", gtol=1e-8)
+    # As in the manuals of R's logistf and brglm2.
+    assert firth.intercept_ == pytest.approx(3.77456, abs=1e-5)
+    np.testing.assert_allclose(firth.coef_, [2.92927, -0.03475, -2.60416], atol=1e-5)
 
 
 def test_lizards_as_grouped_counts_match_statsmodels(data):

@@ -316,8 +316,18 @@ def test_a_long_table_begins_with_the_infinite_coefficients():
     s = rb.separation(X, [*[0] * 80, *[1] * 79, 0], fit_intercept=False)
     lines = str(s).splitlines()
     assert lines[3].split()[:2] == ["x80", "-inf"]
+    assert lines[4].split()[0] == "x1"
     assert "… and 20 coefficients more, all in .reasons" in lines
     assert "20 coefficients more" in s._repr_html_()
+
+
+def test_a_long_table_ends_with_the_coefficients_that_no_row_identifies():
+    levels = np.vstack([np.eye(61), np.eye(61)])
+    y = [*[0] * 61, *[1] * 61]
+    s = rb.separation(np.hstack([levels[:, :1], levels]), y, fit_intercept=False)
+    listed = [line.split()[0] for line in str(s).splitlines()[3:63]]
+    assert listed == [f"x{j}" for j in range(3, 63)]
+    assert (s.reasons["x1"], s.reasons["x2"]) == (UNKNOWN, UNKNOWN)
 
 
 def test_two_columns_with_one_name_are_refused():

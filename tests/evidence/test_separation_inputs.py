@@ -179,6 +179,8 @@ def test_a_value_that_the_formula_computes_may_be_missing():
         assert rb.separation("y ~ log(x)", frame).left_out.tolist() == [0]
         with pytest.raises(ValueError, match="row 0: log"):
             rb.separation("y ~ log(x)", frame.assign(x=[0.0, 1, 2, 3, 4]))
+        with pytest.raises(ValueError, match="row 0: -inf"):
+            rb.separation("log(y) ~ x", frame, family="poisson")
 
 
 def test_a_target_may_be_computed():
@@ -210,6 +212,7 @@ def test_columns_with_unusual_names_are_quoted_in_backticks():
         "y ~ C(f",
         "y ~ C(f, foo=1)",
         "y ~ x + 3",
+        "y ~ (x > 1)",
         "y ~",
         "y",
         "y ~ unknown",
@@ -320,6 +323,11 @@ def test_a_constant_column_gets_a_hint():
     import scipy.sparse
 
     assert rb.separation(scipy.sparse.csr_array(X), y).notes
+    frame = pd.DataFrame({"c": X[:, 0], "x": X[:, 1], "y": y})
+    (hint,) = rb.separation("y ~ c + x", frame).notes
+    assert "0 +" in str(hint)
+    assert not rb.separation("y ~ 0 + c + x", frame).notes
+    assert not rb.separation("y ~ x", frame).notes
 
 
 def test_without_formulaic_the_extra_is_named():
@@ -330,6 +338,28 @@ def test_without_formulaic_the_extra_is_named():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip().splitlines()[-1].endswith("pip install 'rosenblatt[formula]'.")
+
+
+def test_comparisons_are_written_inside_a_call():
+    with pytest.raises(UserError, match=r"I\(x > 0\)"):
+        rb.separation("y ~ (x > 1)", panel())
+    assert rb.separation("label ~ I(x > 1)", panel()).kind == "none"
+
+
+@pytest.mark.parametrize("ask", [rb.separability, rb.learn, rb.fewest_mistakes])
+def test_functions_without_formulas_say_so(ask):
+    with pytest.raises(UserError, match=r"only rosenblatt\.separation takes"):
+        ask("label ~ x", panel())
+
+
+def test_rows_of_a_model_are_shown_with_the_labels_of_its_frame():
+    import statsmodels.formula.api as smf
+
+    frame = pd.DataFrame({"x": [1.0, 2, math.nan, 3, 3, 4], "y": [0, 0, 1, 0, 1, 1]})
+    frame.index = list("abcdef")
+    s = rb.separation(smf.logit("y ~ x", frame))
+    assert s.rows.tolist() == [0, 1, 4]  # rows of the model, which drops the third
+    assert '0 ("a"), 1 ("b") and 4 ("f")' in str(s)
 
 
 def test_models_of_statsmodels_match_their_formulas():

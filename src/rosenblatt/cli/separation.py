@@ -19,12 +19,12 @@ from rosenblatt.cli.options import (
     write_proof,
 )
 from rosenblatt.errors import DataError, RowError, UserError
-from rosenblatt.evidence.cone import FINITE
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.separation import (
     Separation,
     advice,
     coefficient_table,
+    infinite_first,
     next_steps,
     spelled,
     summary,
@@ -124,7 +124,7 @@ def _show(console: Console, s: Separation, found: Regression) -> None:
     if s.kind == "undecided":
         _show_rows(console, s, found)
         return
-    shown = sorted(s.names, key=lambda name: s.reasons[name] == FINITE)
+    shown = infinite_first(s)
     heading, *lines = coefficient_table(s, shown[:SHOWN])
     table = make_table(*heading)
     for cells in lines:

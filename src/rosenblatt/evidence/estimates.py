@@ -192,7 +192,7 @@ class LimitingModel:
             y, likelihood = data.y[rows], (*self._weights_and_offset(rows), self._terms)
             wanted = self._finite[:MOST_COEFFICIENTS]
             return Fitted(*maximize_by_cg(data.X[rows], y, *likelihood, wanted))
-        basis = self._basis(rows)
+        basis = self._basis(rows, limit=True)
         evaluate, start, T = self._likelihood(rows, basis, limit=True)
         free = _independent(evaluate(start)[2])
         b, value, _ = maximize(evaluate, start, free)
@@ -217,7 +217,7 @@ class LimitingModel:
         self._refuse_size("bounds", len(self.names))
         least = self.fitted.log_likelihood - DROP
         rows = self._rows(limit=False)
-        basis = self._basis(rows)
+        basis = self._basis(rows, limit=False)
         evaluate, start, T = self._likelihood(rows, basis, limit=False)
         free = _independent(evaluate(start)[2])
         free = np.eye(len(start)) if free is None else free
@@ -254,20 +254,15 @@ class LimitingModel:
                 f"with family={self.family!r} there is no reduced design, because a row can be "
                 "separated from one label and overlap with another; read s.estimates instead."
             )
-        rows = self._rows(limit=True)
+        rows, groups = self._rows(limit=True), self._groups(limit=True)
         X = self.data.X[rows]
         small = X.shape[0] * X.shape[1] <= MOST_ENTRIES
         if self.components is None and not isinstance(X, np.ndarray):
             kept = independent(sparse.csr_array(X)).tolist()
             X = to_dense(X) if small else X
         elif small or isinstance(X, np.ndarray):
-            part = X = to_dense(X)
-            if self.components is not None:  # columns constant within each set are not identified
-                groups = np.unique(self.components[rows], return_inverse=True)[1]
-                sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
-                np.add.at(sums, groups, X)
-                part = X - (sums / np.bincount(groups)[:, None])[groups]
-            kept = _independent_columns(part)
+            X = to_dense(X)
+            kept = _independent_columns(X if groups is None else _center(X, groups[rows]))
         else:
             raise ValueError(
                 "the reduced design is too large for a dense table; fit your own design without "
@@ -280,7 +275,7 @@ class LimitingModel:
             tuple(self.names[j] for j in kept),
             data.rows[rows],
             None if data.weights is None else data.weights[rows],
-            None if self.components is None else self.components[rows],
+            None if groups is None else groups[rows],
         )
 
     def firth(self, **options: Any) -> Any:
@@ -372,10 +367,19 @@ class LimitingModel:
             return np.flatnonzero(self.overlapping)
         return np.flatnonzero(self._possible().sum(axis=1) > (self.family == "multinomial"))
 
-    def _basis(self, rows: NDArray[np.intp]) -> Basis:
+    def _groups(self, *, limit: bool) -> NDArray[np.intp] | None:
+        """Return the matched set or stratum of each row, None if the family has none."""
+        if self.components is None or limit:
+            return self.components
+        whole = np.zeros(len(self.components), dtype=np.intp)
+        return whole if self.data.groups is None else self.data.groups
+
+    def _basis(self, rows: NDArray[np.intp], *, limit: bool) -> Basis:
         """Return a basis of the columns on some rows, orthogonal if these are few and dense."""
-        X = self.data.X
+        X, groups = self.data.X, self._groups(limit=limit)
         part = X if len(rows) == X.shape[0] else X[rows]
+        if groups is not None:
+            part = _center(to_dense(part), groups[rows])
         if not isinstance(part, np.ndarray) or part.shape[1] > WIDE or 0 in part.shape:
             if isinstance(part, np.ndarray):
                 length = np.abs(part).max(axis=0, initial=0.0)
@@ -384,8 +388,6 @@ class LimitingModel:
             scale = 1 / np.where(length > 0, length, 1.0)
             Z = part * scale if isinstance(part, np.ndarray) else part @ sparse.diags_array(scale)
             return Basis(Z, np.diag(scale))
-        if self.components is not None:
-            part = part - part.mean(axis=0)
         length = np.linalg.norm(part, axis=0)
         scale = 1 / np.where(length > 0, length, 1.0)
         Z, R, order = linalg.qr(part * scale, mode="economic", pivoting=True)
@@ -428,9 +430,8 @@ class LimitingModel:
                 wanted = np.log(np.clip(weights @ y / weights.sum(), 0.01, 0.9)) - offset
                 start = solve(gram(Z, np.ones(len(rows))), Z.T @ wanted)
             return glm(Z, y, weights, offset, self._terms), start, T
-        if family in ("cox", "conditional"):
-            groups = self.components if limit else data.groups
-            groups = np.zeros(len(data.y), dtype=np.intp) if groups is None else groups
+        groups = self._groups(limit=limit)
+        if groups is not None:
             if family == "conditional":
                 return conditional(Z, y > 0, groups[rows]), start, T
             event = y[:, 1] == 1
@@ -454,6 +455,17 @@ class LimitingModel:
             start,
             linalg.block_diag(np.eye(highest), T),
         )
+
+
+def _center(X: Array, groups: NDArray[np.intp]) -> Array:
+    """Subtract the mean of each group from its rows; columns of rounding errors become zero."""
+    groups = np.unique(groups, return_inverse=True)[1]
+    sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
+    np.add.at(sums, groups, X)
+    centered: Array = X - (sums / np.bincount(groups)[:, None])[groups]
+    noise = np.linalg.norm(centered, axis=0) <= 1e-12 * np.linalg.norm(X, axis=0)
+    centered[:, noise] = 0.0
+    return centered
 
 
 def _independent_columns(X: Array) -> list[int]:

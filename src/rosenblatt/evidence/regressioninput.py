@@ -64,7 +64,8 @@ def question(
         if model.formula is None:
             design = Design(model.X, model.names)
             regression = question_of(design, model.y, model.family, False, sample_weight, groups)
-            return _add_likelihood(regression, model, sample_weight, model.offset)
+            regression = _add_likelihood(regression, model, sample_weight, model.offset)
+            return replace(regression, row_names=model.row_names)
         X, y, family = model.formula, model.X, model.family
         notes += [Message(model.note)] if model.note else []
     family = one_of("family", family or "binomial", FAMILIES)
@@ -78,7 +79,8 @@ def question(
             if family in NO_INTERCEPT:
                 design = Design(design.X[:, 1:], design.names[1:])
             elif fit_intercept:
-                notes += _note_constant_columns(design)
+                remedy = Message("give ", Parameter("fit_intercept", False))
+                notes += _note_constant_columns(design, remedy)
         else:
             has_intercept = given.formula.has_intercept and family not in NO_INTERCEPT
             if has_intercept and not fit_intercept:
@@ -87,6 +89,8 @@ def question(
             few = built.X.shape[1] <= MANY_DUMMIES
             design = Design(built.X.toarray() if few else built.X, built.names)
             y, fit_intercept = built.y, has_intercept
+            if has_intercept:
+                notes += _note_constant_columns(design, Message("write 0 + in the formula"))
             everything = np.arange(given.X.num_rows) if rows is None else rows
             rows = everything[built.rows]
             missing = np.ones(len(everything), dtype=bool)
@@ -191,7 +195,7 @@ def _select_rows(values: Any, rows: Ints) -> Any:
     return None if values is None else as_column(values)[rows]
 
 
-def _note_constant_columns(design: Design) -> list[Message]:
+def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:
     """Return a note on constant columns besides the intercept, or an empty list."""
     X, n = design.X[:, 1:], design.X.shape[0]
     if isinstance(X, np.ndarray):
@@ -204,12 +208,7 @@ def _note_constant_columns(design: Design) -> list[Message]:
         return []
     names = join_words([quote_column(design.names[1 + j]) for j in constant.tolist()])
     verb = "is" if len(constant) == 1 else "are"
-    return [
-        Message(
-            f"{names} {verb} constant, as the intercept is: give ",
-            Parameter("fit_intercept", False),
-        )
-    ]
+    return [Message(f"{names} {verb} constant, as the intercept is: ", remedy)]
 
 
 def design_of(X: Any, fit_intercept: bool = True) -> Design:

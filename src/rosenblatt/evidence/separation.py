@@ -515,10 +515,16 @@ def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> lis
 
 
 def _listed_names(s: Separation) -> list[Name]:
-    """Return at most `SHOWN` coefficients for a table, those that are not finite first."""
+    """Return at most `SHOWN` coefficients for a table."""
     if len(s.reasons) <= SHOWN:
         return list(s.reasons)
-    return sorted(s.reasons, key=lambda name: s.reasons[name] == FINITE)[:SHOWN]
+    return infinite_first(s)[:SHOWN]
+
+
+def infinite_first(s: Separation) -> list[Name]:
+    """Return the coefficients: infinite ones, then finite ones, then those not identified."""
+    order = dict.fromkeys(INFINITE, 0) | {FINITE: 1}
+    return sorted(s.reasons, key=lambda name: order.get(s.reasons[name], 2))
 
 
 def _count_unlisted(s: Separation) -> list[str]:

@@ -33,6 +33,7 @@ COLUMN = re.compile(r"\s*(?:`([^`]+)`|([^\W\d][\w.]*))\s*")
 PROBLEMS = (
     (r".*context (?:marker|was closed).*", "a parenthesis or a quotation mark is not closed"),
     (r"Operator `(.*)` has insuff.*", r"a term is missing before or after \1"),
+    (r"Unknown operator '([<>=!]+)'", r"\1 is not an operator of formulas; write it as I(x \1 0)"),
     (r"Numeric literals .*", "a number is not a term; write 1, 0 or a column"),
     (r"Unable to evaluate factor `(.*)`\. \[\w+: (.*?)\.?\]", r"\1 cannot be computed: \2"),
 )
@@ -140,12 +141,12 @@ class Formula:
                 frame[name] = frame[name].cat.remove_unused_categories()
         maker, dropped = PandasMaterializer(frame, context={"i": encode_levels}), set[int]()
         try:
-            if self.targets:
-                y: Any = frame[list(self.targets)]
-            else:
-                y = maker.get_model_matrix(self.left, na_action="ignore", output="pandas")
-                dropped.update(np.flatnonzero(y.isna().any(axis=1).to_numpy()).tolist())
-            with np.errstate(all="ignore"):  # values that are not finite are refused below
+            with np.errstate(all="ignore"):  # values that are not finite are refused later
+                if self.targets:
+                    y: Any = frame[list(self.targets)]
+                else:
+                    y = maker.get_model_matrix(self.left, na_action="ignore", output="pandas")
+                    dropped.update(np.flatnonzero(y.isna().any(axis=1).to_numpy()).tolist())
                 made = maker.get_model_matrix(self.right, drop_rows=dropped, output="sparse")
         except (FormulaicError, ValueError, TypeError) as trouble:
             raise _refusal(self.text, _explain(error_line(trouble))) from None

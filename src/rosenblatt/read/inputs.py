@@ -63,6 +63,10 @@ def find_input(X: Any, y: Any, target: Target) -> Input:
     if y is not None and named:
         raise UsageError("give y or ", TARGET, ", not both.")
     if isinstance(X, str | os.PathLike):
+        if isinstance(X, str) and "~" in X and not os.path.exists(X):
+            raise UsageError(
+                "only rosenblatt.separation takes a formula; give the frame and ", TARGET, "."
+            )
         if y is not None:
             raise UsageError("X is a file: name the column of its labels with ", TARGET, ".")
         return Input(Source.find(os.fspath(X)), None, named)
