@@ -290,7 +290,7 @@ class EvaluationOptions:
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
         """Read the test file, and raise UsageError if the test is impossible."""
-        second = _count_second_label(data.examples) if data.blocks.in_memory else 0
+        second = np.sort(data.examples.count_labels())[-2] if data.blocks.in_memory else 0
         if self.cv is not None and data.blocks.in_memory and self.cv > second:
             rarer = "second most frequent" if data.blocks.multiclass else "rarer"
             raise UsageError(
@@ -304,11 +304,6 @@ class EvaluationOptions:
         needed = [column.name for column in data.plan.encoding.columns]
         check_columns_present(rows.names, [*needed, data.plan.target.column], rows.name)
         return replace(self, data=rows)
-
-
-def _count_second_label(examples: Examples) -> int:
-    """Return the number of rows of the second most frequent label."""
-    return int(np.sort(examples.count_labels())[-2])
 
 
 @dataclass(frozen=True)
@@ -399,11 +394,10 @@ def evaluate(
     elif len(y) < MIN_ROWS:
         return f"{plural(len(y), 'row')} are too few for a held-out test (at least {MIN_ROWS})"
     else:
-        kind, splits = (
-            "held out",
-            [stratified_split(y, options.share, np.random.default_rng(options.seed))],
-        )
-        if _count_second_label(data.examples) < 2 or len(np.unique(y[splits[0][0]])) < 2:
+        rng = np.random.default_rng(options.seed)
+        kind, splits = "held out", [stratified_split(y, options.share, rng)]
+        second = np.sort(data.examples.count_labels())[-2]
+        if second < 2 or len(np.unique(y[splits[0][0]])) < 2:
             return "a held-out test would leave only one label to train on"
     accuracies, cut_short = [], 0
     for k, (trained, tested) in enumerate(splits):

@@ -18,9 +18,7 @@ from rosenblatt.interrupts import delay_interrupts
 from rosenblatt.messages import Message
 from rosenblatt.text import describe_lower_bound, is_close, plural
 
-CHEAP = (
-    2**20
-)  # multiplications, about a millisecond: jobs this small finish whatever the time limit
+CHEAP = 2**20  # multiplications, a millisecond: jobs this small finish whatever the time limit
 SILENT_SECONDS = 2.0  # before a terminal shows progress
 PRINTED_SECONDS = 1.0  # between two printed lines
 

@@ -67,15 +67,12 @@ def _identity(path: str, standard: int) -> Hashable:
     try:
         found = os.fstat(standard) if path == STANDARD else os.stat(path)
     except (OSError, ValueError):
-        return None if path == STANDARD else _future_identity(path)
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
-
-
-def _future_identity(path: str) -> Hashable:
-    """Return a key that is the same for all names of a file that does not exist yet.
-
-    On some systems, names that differ in case or in the encoding of an accent are the same.
-    """
+        if path == STANDARD:
+            return None
+    else:
+        return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    # The file does not exist yet: its folder and its name. On some systems, names that differ in
+    # case or in the encoding of an accent are the same.
     where, missing = os.path.realpath(path), []
     while not os.path.exists(where) and os.path.dirname(where) != where:
         where, name = os.path.split(where)
@@ -191,7 +188,11 @@ class CheckpointFolder:
                 f"the checkpoint folder {self.path} cannot be opened: {error.strerror}."
             ) from None
         self._acquire(self._lock)
-        self._remove_temporary_files()
+        # Incomplete checkpoints that a killed process left.
+        ours = re.compile(rf"\.{re.escape(self.file.name)}\.[a-z0-9_]{{8}}{HALF_WRITTEN}")
+        for left in self.path.iterdir():
+            if ours.fullmatch(left.name) and left.is_file() and not left.is_symlink():
+                left.unlink(missing_ok=True)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -211,13 +212,6 @@ class CheckpointFolder:
                 f"the checkpoint folder {self.path} is in use by another process; "
                 "wait for it to end or give another folder."
             ) from None
-
-    def _remove_temporary_files(self) -> None:
-        """Remove the incomplete checkpoints that a killed process left."""
-        ours = re.compile(rf"\.{re.escape(self.file.name)}\.[a-z0-9_]{{8}}{HALF_WRITTEN}")
-        for left in self.path.iterdir():
-            if ours.fullmatch(left.name) and left.is_file() and not left.is_symlink():
-                left.unlink(missing_ok=True)
 
     def write(self, content: Any) -> None:
         """Replace the checkpoint."""

@@ -47,7 +47,10 @@ class RowNames:
     @classmethod
     def of_index(cls, index: Any) -> RowNames:
         """Return the names of rows with these labels, which may be None or their positions."""
-        return cls(index=None if index is None or _is_default(index) else index)
+        if index is None or (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1):
+            return cls()
+        is_default = index.dtype.kind in "iu" and index.tolist() == list(range(len(index)))
+        return cls(index=None if is_default else index)
 
     def number(self, n: int) -> int:
         """Return the number by which messages refer to example n."""
@@ -69,13 +72,6 @@ class RowNames:
 
 FROM_ZERO = RowNames()  # in Python
 FROM_ONE = RowNames(first=1)  # on the command line
-
-
-def _is_default(index: Any) -> bool:
-    """Return whether the labels of an index are the positions of its rows."""
-    if getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1:
-        return True
-    return index.dtype.kind in "iu" and index.tolist() == list(range(len(index)))
 
 
 def _spelled(label: Any) -> str:

@@ -48,7 +48,9 @@ class Scaling:
         """Return the scaling for columns with a spread; center only if there is an intercept."""
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
-            return cls(zeros, _power_of_two(spread.typical))
+            # Root mean square of the stored entries of each column.
+            typical = np.sqrt(spread.squares / np.maximum(spread.count, 1)) * spread.unit
+            return cls(zeros, _power_of_two(typical))
         if not spread.has_x0:
             return cls(zeros, _power_of_two(spread.largest))
         flat = spread.flat
@@ -122,12 +124,6 @@ class Spread:
         variance = self.squares / n - (self.sums / n) ** 2
         return np.sqrt(np.maximum(variance, 0.0)) * self.unit
 
-    @property
-    def typical(self) -> Floats:
-        """Root mean square of each column's stored entries."""
-        n = np.maximum(self.count, 1)
-        return np.sqrt(self.squares / n) * self.unit
-
     def joined(self, other: Spread) -> Spread:
         """Combine the spreads of two sets of rows into the spread of all rows."""
         unit = np.maximum(self.unit, other.unit)
@@ -151,32 +147,27 @@ class Spread:
 
 
 def _spread_of(examples: Examples, first: int) -> Spread:
+    X, n, d = examples.X, examples.n, examples.d
+    like = examples.is_sparse, bool(examples.x0), examples.names
     if examples.is_sparse:
-        return _sparse_spread(examples)
-    X, like = examples.X, (False, bool(examples.x0), examples.names)
+        largest = np.zeros(d)
+        np.maximum.at(largest, X.indices, np.abs(X.data))
+        unit = np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1000))
+        count = np.bincount(X.indices, minlength=d).astype(np.float64)
+        entries = X.data / unit[X.indices]
+        sums = np.bincount(X.indices, entries, minlength=d).astype(np.float64)
+        squares = np.bincount(X.indices, entries**2, minlength=d).astype(np.float64)
+        return Spread(n, count, unit, largest, sums, squares, np.zeros(d), *like)
     largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
     unit = np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1000))
-    shift = X[0] / unit
-    count = np.full(examples.d, float(examples.n))
-    sums, squares = np.zeros(examples.d), np.zeros(examples.d)
-    step = max(1, ENTRIES // examples.d)
-    for begin in range(0, examples.n, step):
+    shift, count = X[0] / unit, np.full(d, float(n))
+    sums, squares = np.zeros(d), np.zeros(d)
+    step = max(1, ENTRIES // d)
+    for begin in range(0, n, step):
         part = X[begin : begin + step] / unit - shift
         sums += part.sum(axis=0)
         squares += np.einsum("ij,ij->j", part, part)
-    return Spread(examples.n, count, unit, largest, sums, squares, shift, *like)
-
-
-def _sparse_spread(examples: Examples) -> Spread:
-    X, d, like = examples.X, examples.d, (True, bool(examples.x0), examples.names)
-    largest = np.zeros(d)
-    np.maximum.at(largest, X.indices, np.abs(X.data))
-    unit = np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1000))
-    count = np.bincount(X.indices, minlength=d).astype(np.float64)
-    entries = X.data / unit[X.indices]
-    sums = np.bincount(X.indices, entries, minlength=d).astype(np.float64)
-    squares = np.bincount(X.indices, entries**2, minlength=d).astype(np.float64)
-    return Spread(examples.n, count, unit, largest, sums, squares, np.zeros(d), *like)
+    return Spread(n, count, unit, largest, sums, squares, shift, *like)
 
 
 def _power_of_two(widths: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,7 +42,6 @@ from rosenblatt.text import (
     describe_lower_bound,
     is_close,
     join_words,
-    name_classifier,
     percent,
     plural,
     quote_column,
@@ -262,7 +261,7 @@ class Result:
         rows = plural(self.outcome.run.rows, "row")
         if self.mistakes is None:
             return "interrupted; the weights so far are kept"
-        line = name_classifier(self.many)
+        line = "weights" if self.many else "a line"
         if self.mistakes == 0:
             return f"{line} that {'classify' if self.many else 'classifies'} all {rows} correctly"
         text = f"{line} with {plural(self.mistakes, 'mistake')} on {rows}"
@@ -278,17 +277,16 @@ class Result:
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the lines of the report, as pairs of heading and sentence."""
-        facts = [*self._warning_lines(), *self._training_lines()]
+        facts = self._lines()
         if self.evaluation is not None:
             facts.append(("tested", self.evaluation.sentence()))
             facts += [("", line) for line in self.evaluation.accuracy.comparison(self.labels)]
         return facts
 
-    def _warning_lines(self) -> list[tuple[str, str]]:
-        return [("warning", sentence) for sentence in self._warnings().values()]
-
-    def _training_lines(self) -> list[tuple[str, str]]:
-        lines = [("verdict", self.decided.sentence)]
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return the lines of the report that come before the accuracy."""
+        lines = [("warning", sentence) for sentence in self._warnings().values()]
+        lines.append(("verdict", self.decided.sentence))
         lines += [("", self.infinite)] if self.infinite else []
         lines += [("trained", step) for step in self.outcome.steps]
         return [*lines, ("found", self.found())]
@@ -337,7 +335,7 @@ class Result:
 
     def __str__(self) -> str:
         notes = [("", str(note)) for note in self.data.notes]
-        facts = [("read", str(self.data)), *notes, *self._warning_lines(), *self._training_lines()]
+        facts = [("read", str(self.data)), *notes, *self._lines()]
         if self.evaluation is not None:
             facts += self.evaluation.accuracy.lines(self.evaluation.sentence(), self.labels)
         elif self.not_tested not in ("", NOT_REQUESTED):
@@ -413,11 +411,16 @@ def _decide_and_train(
     reporter.step("verdict", decided.sentence)
     if decided.reason.startswith("interrupted"):
         raise KeyboardInterrupt
-    infinite = ""
-    if decided.verdict == "quasi-separable" and data.blocks.in_memory:
-        infinite = _describe_infinite(data.examples)
-        if infinite:
-            reporter.step("", infinite)
+    infinite, two_in_memory = "", data.blocks.in_memory and not data.blocks.multiclass
+    quasi_separable = decided.verdict == "quasi-separable"
+    if quasi_separable and two_in_memory and data.examples.numbers.size <= SMALL:
+        from rosenblatt.evidence.separation import infinite_columns
+
+        columns = [quote_column(name) for name in infinite_columns(data.examples)]
+        are = "estimate is" if len(columns) == 1 else "estimates are"
+        names = join_words(columns)
+        infinite = f"in a logistic regression, {len(columns):,} {are} infinite: {names}"
+        reporter.step("", infinite)
     if deadline is NEVER and separator is not None and options.algorithm == "auto":
         deadline = Deadline.after(max(MIN_PLA_SECONDS, clock.now() - begin))
     outcome = train_model(data.blocks, options, separator, reporter, deadline, share)
@@ -427,20 +430,9 @@ def _decide_and_train(
         reporter.step("trained", step)
     result = Result(data, options, decided, outcome, separator=separator, infinite=infinite)
     reporter.step("found", result.found())
-    for heading, sentence in result._warning_lines():
-        reporter.step(heading, sentence)
+    for sentence in result._warnings().values():
+        reporter.step("warning", sentence)
     return result
-
-
-def _describe_infinite(examples: Examples) -> str:
-    """Name the infinite estimates of a regression, if the data are small."""
-    if examples.numbers.size > SMALL or examples.multiclass:
-        return ""
-    from rosenblatt.evidence.separation import infinite_columns
-
-    columns = [quote_column(name) for name in infinite_columns(examples)]
-    are = "estimate is" if len(columns) == 1 else "estimates are"
-    return f"in a logistic regression, {len(columns):,} {are} infinite: {join_words(columns)}"
 
 
 def _evaluate(

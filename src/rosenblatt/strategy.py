@@ -12,7 +12,6 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +31,6 @@ from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, count_misclassified
 from rosenblatt.scaling import Scaling
 from rosenblatt.text import finite_or_none, floor_bound, plural
-
-if TYPE_CHECKING:
-    from rosenblatt.evidence.optimum import FewestMistakesResult
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest", "average")
 FOREVER = 2**62
@@ -353,8 +349,15 @@ def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
         return first
     if _too_late(task.blocks, task.deadline):
         return replace(first, reason="time_limit")
+    # Imported here because these modules load SciPy's optimizers, which PLA does not need.
+    with clock.loading():
+        from rosenblatt.algorithms.fewest import Search
+        from rosenblatt.evidence.optimum import fewest_of
+    seconds = task.deadline.left
     try:
-        found = _search(task)
+        with task.reporter.mistake_progress(seconds, "steps") as report:
+            search = Search(seconds, os.cpu_count() or 1, task.options.rng, report)
+            found = fewest_of(task.blocks.first(), search)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
     step = f"the search found a line with {plural(int(found.mistakes), 'mistake')}"
@@ -370,18 +373,6 @@ def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
         reason=found.stop_reason,
         steps=(*first.steps, step),
     )
-
-
-def _search(task: Task) -> FewestMistakesResult:
-    # Imported here because these modules load SciPy's optimizers, which PLA does not need.
-    with clock.loading():
-        from rosenblatt.algorithms.fewest import Search
-        from rosenblatt.evidence.optimum import fewest_of
-
-    seconds = task.deadline.left
-    with task.reporter.mistake_progress(seconds, "steps") as report:
-        search = Search(seconds, os.cpu_count() or 1, task.options.rng, report)
-        return fewest_of(task.blocks.first(), search)
 
 
 TRAINERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {

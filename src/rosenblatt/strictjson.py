@@ -162,20 +162,15 @@ def _read_bytes(path: str) -> bytes:
     if stat.S_ISREG(status.st_mode) and status.st_size > LARGEST:
         raise DataError(f"{path} is larger than {LARGEST:,} bytes, the maximum.")
     if stat.S_ISFIFO(status.st_mode):
-        with os.fdopen(_open_pipe(path), "rb") as pipe:
-            return _at_most(path, pipe)
+        pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        if not select.select([pipe], [], [], PIPE_SECONDS)[0]:
+            os.close(pipe)
+            raise OpenError(f"{path} is a pipe to which nothing is written; give a file.")
+        os.set_blocking(pipe, True)
+        with os.fdopen(pipe, "rb") as opened:
+            return _at_most(path, opened)
     with open(path, "rb") as file:
         return file.read() if stat.S_ISREG(status.st_mode) else _at_most(path, file)
-
-
-def _open_pipe(path: str) -> int:
-    """Open a pipe; raise OpenError if nothing is written to it for two seconds."""
-    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    if not select.select([pipe], [], [], PIPE_SECONDS)[0]:
-        os.close(pipe)
-        raise OpenError(f"{path} is a pipe to which nothing is written; give a file.")
-    os.set_blocking(pipe, True)
-    return pipe
 
 
 def _at_most(name: str, file: BinaryIO) -> bytes:

@@ -65,30 +65,39 @@ def to_floats(X: Any) -> Any:
     with with_index_labels(X):
         if array is not X and array.dtype.kind == "f":
             _refuse_rounded(X, array, names)
-        if array.dtype.char not in "fd" or not array.dtype.isnative:
-            array = _asfloats(array, names)
+        if array.dtype.kind == "O":
+            array = _cells_as_floats(array, names)
+        elif array.dtype.kind in "iubf":
+            if array.dtype.char not in "fd" or not array.dtype.isnative:
+                array = _check_unrounded(array, array.astype(np.float64), names)
+        elif array.dtype.kind == "c":
+            raise ValueError(
+                "Complex data not supported: X has complex numbers; give real numbers."
+            )
+        elif array.dtype.kind in "mM":
+            raise ValueError(f"X: {MOMENT}")
+        else:  # text
+            bad = (i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell))
+            at = next(bad, 0)
+            raise _text_error(array.flat[at], locate_entry(array, at), names)
     return np.ascontiguousarray(array)
 
 
 def _refuse_rounded(X: Any, array: NDArray[Any], names: Names) -> None:
     """Raise RowError on integers that were rounded when X was converted to one float array."""
     for column in np.unique(find_large(array.reshape(-1)) % array.shape[1]).tolist():
-        cells = _original_cells(X, column)
-        row = first_changed(cells, array[:, column].astype(np.float64))
+        if hasattr(X, "column_names"):
+            cells = X.column(column).to_pylist()
+        elif hasattr(X, "iloc"):
+            cells = X.iloc[:, column].tolist()
+        elif hasattr(X, "get_columns"):  # polars
+            cells = X[:, column].to_list()
+        else:
+            cells = np.asarray(X, dtype=object)[:, column].tolist()
+        before = np.fromiter(cells, dtype=object, count=len(cells))
+        row = first_changed(before, array[:, column].astype(np.float64))
         if row is not None:
             raise _rounding_error(cells[row], (row, column), names)
-
-
-def _original_cells(X: Any, column: int) -> NDArray[Any]:
-    if hasattr(X, "column_names"):
-        cells = X.column(column).to_pylist()
-    elif hasattr(X, "iloc"):
-        cells = X.iloc[:, column].tolist()
-    elif hasattr(X, "get_columns"):  # polars
-        cells = X[:, column].to_list()
-    else:
-        cells = np.asarray(X, dtype=object)[:, column].tolist()
-    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def _check_unrounded(given: Any, table: Any, names: Names) -> Any:
@@ -170,19 +179,6 @@ def _check_shape(shape: tuple[int, ...], ndim: int) -> None:
             raise ValueError(
                 f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
             )
-
-
-def _asfloats(array: NDArray[Any], names: Names) -> Any:
-    if array.dtype.kind in "iubf":
-        return _check_unrounded(array, array.astype(np.float64), names)
-    if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X has complex numbers; give real numbers.")
-    if array.dtype.kind == "O":
-        return _cells_as_floats(array, names)
-    if array.dtype.kind in "mM":
-        raise ValueError(f"X: {MOMENT}")
-    at = next((i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell)), 0)
-    raise _text_error(array.flat[at], locate_entry(array, at), names)
 
 
 def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:

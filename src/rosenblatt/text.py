@@ -10,7 +10,6 @@ import functools
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -77,7 +76,6 @@ PROVES_OF_LABELS = {
 }
 MOST_IN_TABLE = 12  # labels in a table on a terminal
 MOST_PAIRS = 6  # confusions of two labels that a sentence names
-SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # Colors that suit light and dark notebooks.
 BOX = (
     "display:inline-block;max-width:44em;padding:.5em .9em;border-radius:6px;"
@@ -149,19 +147,16 @@ def sanitize(text: str, kept: str = "") -> str:
     >>> print(sanitize("\x1b[31mred\x1b[0m"), sanitize("\u202egnp.exe"))
     \x1b[31mred\x1b[0m \u202egnp.exe
     """
-    return UNSEEN.sub(lambda met: met[0] if met[0] in kept else _escape(met[0]), text)
+
+    def escape(met: re.Match[str]) -> str:
+        return met[0] if met[0] in kept else met[0].encode("unicode_escape").decode("ascii")
+
+    return UNSEEN.sub(escape, text)
 
 
 def sanitize_lines(rows: bytes) -> bytes:
     """Escape control characters in lines of a file, except tabs and line ends."""
     return sanitize(rows.decode(errors="surrogateescape"), "\n\t").encode()
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return SHORT.get(character, f"\\x{code:02x}")
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def dump_json_line(value: Any) -> str:
@@ -218,11 +213,6 @@ def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
     if claim in claims:
         return claims[claim].format(thing)
     return f"{'all weights make' if many else 'every line makes'} {claim}"
-
-
-def name_classifier(many: bool) -> str:
-    """Return "a line" for two labels, and "weights" for more than two."""
-    return "weights" if many else "a line"
 
 
 def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
@@ -330,19 +320,20 @@ def format_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) 
     """
     if len(labels) > MOST_IN_TABLE:
         return [describe_confusion(confusion, labels)]
+    from rich.cells import cell_len
+
     labels = [_shorten_label(label) for label in labels]
     heading = ["", *(f"predicted {label}" for label in labels)]
     lines = [heading if len(labels) == 2 else ["predicted", *labels]]
     for label, counts in zip(labels, confusion, strict=True):
         lines.append([label, *(f"{count:,}" for count in counts)])
-    wide = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            cell + " " * (width - _width(cell)) if k == 0 else " " * (width - _width(cell)) + cell
-            for k, (cell, width) in enumerate(zip(line, wide, strict=True))
-        )
-        for line in lines
-    ]
+    wide = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
+    padded = []
+    for line in lines:
+        blanks = [" " * (width - cell_len(cell)) for cell, width in zip(line, wide, strict=True)]
+        others = [blank + cell for blank, cell in zip(blanks[1:], line[1:], strict=True)]
+        padded.append("  ".join([line[0] + blanks[0], *others]))
+    return padded
 
 
 def describe_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
@@ -370,11 +361,6 @@ def describe_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]
 def _shorten_label(label: str) -> str:
     label = sanitize(label)
     return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
-
-
-def _width(text: str) -> int:
-    """Return the width of a text on a terminal, in columns."""
-    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
 
 
 def render_card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
