@@ -7,42 +7,40 @@ from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.show.page.assets import page_html
-from rosenblatt.show.page.own import MOST_NUMBERS, OwnData
+from rosenblatt.show.page.assets import MOST_NUMBERS, own_data, page_html
 
 
 @pytest.fixture(scope="module")
-def own(flowers):
-    return OwnData.of(read_data(Source.find(str(flowers)), Layout(), ColumnOptions()))
+def flower_data(flowers):
+    return read_data(Source.find(str(flowers)), Layout(), ColumnOptions())
 
 
-def test_own_data_are_embedded_whole_with_their_proofs(own):
-    written = own.to_json()
+def test_own_data_are_embedded_whole_with_their_proofs(flower_data):
+    written = own_data(flower_data)
     assert written["columns"] == ["long", "wide", "high"]
     assert written["labels"] == ["no", "yes"]
-    assert written["X"] == own.examples.X.tolist()
+    assert written["X"] == flower_data.examples.X.tolist()
     assert written["verdict"]["name"] == "separable"
     assert len(written["verdict"]["weights"]) == 4
 
 
-def test_a_long_file_is_sampled_and_a_wide_one_refused(own):
-    data = Data("flowers.csv", own.examples, np.arange(own.examples.n), None, None)
-    few = OwnData.of(data, most=30)
-    assert (few.examples.n, few.rows) == (10, 40)
+def test_a_long_file_is_sampled_and_a_wide_one_refused(flower_data):
+    few = own_data(flower_data, most=30)
+    assert (len(few["X"]), few["rows"]) == (10, 40)
     huge = Examples(np.zeros((15, 1500)), np.ones(15, dtype=np.int8), np.array([0, 1]))
     with pytest.raises(
         Exception, match=r"more than the page can show; leave out columns with ignore="
     ):
-        OwnData.of(Data("wide.csv", huge, np.arange(15), None, None), most=2**13)
+        own_data(Data("wide.csv", huge, np.arange(15), None, None), most=2**13)
 
 
 def test_a_page_can_be_mailed_whatever_the_data():
     rng = np.random.default_rng(0)
     n, d = 2000, 160  # more than a line can classify: the proof has very long integers
     X, y = rng.normal(size=(n, d)), np.where(rng.random(n) < 0.5, 1, -1)
-    own = OwnData.of(Data("wide.csv", Examples.from_arrays(X, y), np.arange(n), None, None))
-    assert own.examples.n == MOST_NUMBERS // d
-    assert len(page_html(own.to_json()).encode()) < 4_000_000
+    own = own_data(Data("wide.csv", Examples.from_arrays(X, y), np.arange(n), None, None))
+    assert len(own["X"]) == MOST_NUMBERS // d
+    assert len(page_html(own).encode()) < 4_000_000
 
 
 def test_names_in_the_data_cannot_end_the_script_element():

@@ -6,8 +6,6 @@ import functools
 import importlib
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +39,7 @@ KINDS = {
     74: "input or output",
     INTERRUPTED: "interrupted",
 }
+COMPLETE = "_ROSENBLATT_COMPLETE"
 COMPLETION = """Shell completion: add one of these lines to your shell's startup file.
 
 \b
@@ -50,34 +49,8 @@ COMPLETION = """Shell completion: add one of these lines to your shell's startup
 """
 
 
-class OutputClosedError(Exception):
-    """Raised when the program that reads the output has closed the pipe, which is no error."""
-
-
-@contextmanager
-def _catch_broken_pipe() -> Iterator[None]:
-    """Raise OutputClosedError instead of BrokenPipeError.
-
-    Click would turn a broken pipe into exit code 1, which `separable` uses for "not separable".
-    """
-    try:
-        yield
-    except BrokenPipeError:
-        raise OutputClosedError from None
-
-
 class Commands(click.Group):
     """A group of commands that are imported when they are used."""
-
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Parse the arguments, and print the help or the version if requested."""
-        with _catch_broken_pipe():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _catch_broken_pipe():
-            return super().invoke(ctx)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command, and let it run its first small jobs without compiling."""
@@ -158,11 +131,10 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line; report an error in one sentence on stderr; return the exit code."""
     try:
-        with _catch_broken_pipe():
-            code = _run(arguments)
-            sys.stdout.flush()
+        code = _run(arguments)
+        sys.stdout.flush()
         return code
-    except OutputClosedError:
+    except BrokenPipeError:  # the program that reads the output has closed it, which is no error
         for stream in (sys.stdout, sys.stderr):  # else Python reports an error at exit
             try:
                 stream.flush()
@@ -176,7 +148,7 @@ def _run(arguments: list[str]) -> int:
     report = functools.partial(_report_error, "--json" in options)
     try:
         with interrupts.interruptible():
-            code = int(rosenblatt.main(arguments, "rosenblatt", standalone_mode=False) or 0)
+            code = _run_command(arguments)
         return INTERRUPTED if interrupts.requested() else code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "rosenblatt"
@@ -185,7 +157,7 @@ def _run(arguments: list[str]) -> int:
         return report("interrupted; nothing was written.", INTERRUPTED)
     except UserError as error:
         return report(error.render(option), error.exit_code)
-    except (OutputClosedError, BrokenPipeError):
+    except BrokenPipeError:
         raise
     except OSError as error:
         return report(_end_sentence(f"cannot read or write: {error.strerror or error}"), 74)
@@ -198,6 +170,23 @@ def _run(arguments: list[str]) -> int:
         return report(
             f"internal error ({what}). Set ROSENBLATT_DEBUG=1 for the traceback and report it.", 70
         )
+
+
+def _run_command(arguments: list[str]) -> int:
+    """Run the command, as Click's `main` does without its handling of a broken pipe.
+
+    That would end with exit code 1, which `separable` uses for "not separable".
+    """
+    if os.environ.get(COMPLETE):  # set by a shell that completes a command line
+        rosenblatt.main(arguments, "rosenblatt", COMPLETE, standalone_mode=False)
+    try:
+        with rosenblatt.make_context("rosenblatt", list(arguments)) as context:
+            return int(rosenblatt.invoke(context) or 0)
+    except click.exceptions.Exit as end:  # after --help, for example
+        return end.exit_code
+    except (EOFError, KeyboardInterrupt):
+        click.echo(err=True)  # ends the line on which the terminal shows ^C
+        raise KeyboardInterrupt from None
 
 
 def _report_error(as_json: bool, sentence: str, code: int) -> int:

@@ -294,16 +294,10 @@ def bar(share: float, width: int) -> str:
     2
     """
     share = min(max(share, 0.0), 1.0)
-    if not _draws_blocks():
-        return "#" * round(share * width)
-    eighths = round(share * width * 8)
-    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
-
-
-def _draws_blocks() -> bool:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # None: a string buffer
     try:
         EIGHTHS.encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        return False
-    return True
+        return "#" * round(share * width)
+    eighths = round(share * width * 8)
+    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()

@@ -269,6 +269,16 @@ def _pop_layout(given: dict[str, Any]) -> Layout:
 
 
 def _pop_columns(given: dict[str, Any], stop_words: str, layout: Layout) -> ColumnOptions:
+    text = STOP_WORDS.get(stop_words)
+    if text is None:
+        try:
+            with open(stop_words, encoding="utf-8") as file:
+                text = file.read()
+        except (OSError, UnicodeDecodeError):
+            raise OpenError(
+                f"--stop-words {stop_words}: cannot read this file; give a UTF-8 text file, none "
+                "or english."
+            ) from None
     return ColumnOptions(
         target=given.pop("target"),
         positive=given.pop("positive", None),
@@ -277,18 +287,6 @@ def _pop_columns(given: dict[str, Any], stop_words: str, layout: Layout) -> Colu
         categories=given.pop("category"),
         texts=given.pop("text", ()),
         missing=given.pop("missing"),
-        vocabulary=Vocabulary.without(_stop_words(stop_words), given.pop("min_count", 1)),
+        vocabulary=Vocabulary.without(text, given.pop("min_count", 1)),
         decimal=layout.decimal,
     )
-
-
-def _stop_words(name: str) -> str:
-    if name in STOP_WORDS:
-        return STOP_WORDS[name]
-    try:
-        with open(name, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError):
-        raise OpenError(
-            f"--stop-words {name}: cannot read this file; give a UTF-8 text file, none or english."
-        ) from None

@@ -50,8 +50,7 @@ def watch(
     that you add by clicking. Without --save it is written to a temporary file, which is not
     deleted. With --json, no browser is opened.
     """
-    from rosenblatt.show.page.assets import page_html
-    from rosenblatt.show.page.own import OwnData
+    from rosenblatt.show.page.assets import own_data, page_html
 
     console = Console(as_json)
     keep_apart(reading.files(data), {"the page": save})
@@ -61,14 +60,17 @@ def watch(
     if data is not None:
         found = read_data(Source.find(data), reading.layout, reading.columns)
         report_plan(console, found.plan)
-        rows = OwnData.of(found)
-        if rows.examples.n < rows.rows:
-            console.note(
-                f"the page carries {rows.examples.n:,} of {rows.rows:,} rows, drawn at random."
-            )
-        own = rows.to_json()
+        own = own_data(found)
+        drawn, rows = len(own["X"]), own["rows"]
+        if drawn < rows:
+            console.note(f"the page carries {drawn:,} of {rows:,} rows, drawn at random.")
     page = page_html(own)
-    path = _temporary_file() if save is None else save
+    path = save
+    if path is None:
+        # Browsers that are installed as snaps cannot read /tmp, but they can read the home folder.
+        folder = Path.home() if Path("/snap/bin").is_dir() else None
+        handle, path = tempfile.mkstemp(".html", "rosenblatt-", folder)  # only its owner can read
+        os.close(handle)
     interrupts.ignore()
     write_text(path, page)
     size = len(page.encode())
@@ -78,15 +80,6 @@ def watch(
         console.step("", f"no browser found; on another machine: scp {there} . and open the copy")
     console.result({"page": path, "bytes": size, "data": None if own is None else own["name"]})
     return 0
-
-
-def _temporary_file() -> str:
-    """Create an empty temporary file that only its owner can read."""
-    # Browsers that are installed as snaps cannot read /tmp, but they can read the home folder.
-    folder = Path.home() if Path("/snap/bin").is_dir() else None
-    handle, path = tempfile.mkstemp(".html", "rosenblatt-", folder)
-    os.close(handle)
-    return path
 
 
 def _open(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Build the page as one HTML file, and bundle the player for report and widget."""
+"""Build the page as one HTML file, with the user's data, and bundle the player's scripts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,27 @@ import functools
 import hashlib
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
+from rosenblatt.clock import Deadline
+from rosenblatt.errors import DataError
+from rosenblatt.evidence.separability import separability_of
+from rosenblatt.messages import Parameter, with_label
+from rosenblatt.read.data import Data
+from rosenblatt.show.scene import MOST_DRAWN
+from rosenblatt.show.story import verdict_json
+from rosenblatt.tables import to_dense
+from rosenblatt.text import plural
+
+MOST_ROWS = 5_000  # maximum number of rows that are drawn
+MOST_NUMBERS = 2**17  # maximum size of the table, so that the file is small enough to mail
+PATIENCE = 10.0  # seconds for the verdict on all features
+LARGEST = 1e100  # largest absolute number that can be drawn
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z0-9]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
 
@@ -34,22 +52,61 @@ def text_of(name: str) -> str:
     return files(__package__).joinpath("static", name).read_text("utf-8")
 
 
-@functools.cache
-def page_parts() -> tuple[str, str, str, str]:
-    """Return template, script, style and content security policy of the page."""
-    script, style = player_script("page.js"), "".join(map(text_of, STYLES))
-    policy = POLICY.format(script=_digest(script), style=_digest(style))
-    return text_of("index.html"), script, style, policy
-
-
 def page_html(own: dict[str, Any] | None = None) -> str:
     """Return the page as one self-contained HTML file, with the user's data if given."""
-    page, script, style, policy = page_parts()
+    script, style = player_script("page.js"), "".join(map(text_of, STYLES))
+    policy = POLICY.format(script=_digest(script), style=_digest(style))
     content = {"own": own, "state": None}
     data = json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     icon = base64.b64encode(text_of("icon.svg").encode()).decode("ascii")
     parts = {"POLICY": policy, "ICON": icon, "STYLE": style, "OWN": data, "SCRIPT": script}
-    return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], page)
+    return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], text_of("index.html"))
+
+
+def own_data(data: Data, most: int = MOST_NUMBERS) -> dict[str, Any]:
+    """Return the rows of a file and the verdict about them as JSON for the page.
+
+    If there are too many rows, a random sample is taken. The verdict is on all features; it is
+    None for more than two labels.
+    """
+    examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
+    names = data.row_names()
+    if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):
+        raise DataError(
+            f"{data.name} has {plural(labels, 'label')} and {plural(examples.d, 'feature')}, "
+            f"but the page can draw at most {MOST_DRAWN} labels and needs two features; give ",
+            with_label("positive", data.plan.target.spellings[-1]),
+            ", for example, to show it against all others.",
+        )
+    limit = min(MOST_ROWS, most // max(1, examples.d))
+    if limit < min(rows, 10):
+        raise DataError(
+            f"{data.name} has {plural(examples.d, 'feature')}, more than the page can "
+            "show; leave out columns with ",
+            Parameter("ignore"),
+            ".",
+        )
+    if rows > limit:
+        kept = np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
+        examples, names = examples.some(kept), replace(names, positions=data.rows[kept])
+    X = np.ascontiguousarray(to_dense(examples.X), dtype=np.float64)
+    if not (np.abs(X) <= LARGEST).all():
+        raise DataError(
+            f"{data.name} has numbers beyond 1e100, which cannot be drawn; scale the columns."
+        )
+    examples, verdict = replace(examples, X=X), None
+    if not examples.multiclass:
+        found = separability_of(examples, deadline=Deadline.after(PATIENCE))
+        verdict = verdict_json(replace(found, row_names=names), examples)
+    return {
+        "name": PurePath(data.name).name,
+        "columns": list(examples.feature_names),
+        "labels": examples.label_names,
+        "rows": rows,
+        "X": X.tolist(),
+        "targets": examples.y.tolist(),
+        "verdict": verdict,
+    }
 
 
 @functools.cache
@@ -85,22 +142,17 @@ def bundled(entry: str) -> str:
     done: dict[str, str] = {}
 
     def take(text: str) -> str:
-        for _, other in _IMPORT.findall(text):
+        for imported, other in _IMPORT.findall(text):
             if other not in done:
-                done[other] = _wrapped(other, take(text_of(f"{other}.js")))
-        return _IMPORT.sub(lambda found: f"const {_names(found[1])} = _{found[2]};\n", text)
+                module = take(text_of(f"{other}.js"))
+                body, exports = _EXPORT.sub("", module), ", ".join(_EXPORT.findall(module))
+                done[other] = f"const _{other} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
+            names = " ".join(imported.split()).replace(" as ", ": ")
+            text = _IMPORT.sub(f"const {names} = _{other};\n", text, count=1)
+        return text
 
     last = _EXPORT.sub("", take(entry))
     return "\n".join((*done.values(), last))
-
-
-def _names(imported: str) -> str:
-    return " ".join(imported.split()).replace(" as ", ": ")
-
-
-def _wrapped(name: str, text: str) -> str:
-    exports = ", ".join(_EXPORT.findall(text))
-    return f"const _{name} = (() => {{\n{_EXPORT.sub('', text)}\nreturn {{ {exports} }};\n}})();"
 
 
 def widget_style() -> str:
