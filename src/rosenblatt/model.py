@@ -102,7 +102,14 @@ class Model:
             return model
         last = final(estimator)
         if not is_ours(estimator):
-            raise TypeError(_unsupported(last))
+            advice = (
+                "a Perceptron, PocketPerceptron or FewestMistakes, or a pipeline that ends in one"
+            )
+            if hasattr(last, "best_estimator_"):
+                advice = "its best_estimator_"
+            raise TypeError(
+                f"{type(last).__name__} is not an estimator of rosenblatt; give {advice}."
+            )
         if not hasattr(last, "weights_"):
             raise ValueError(f"this {type(last).__name__} is not fitted yet; call fit first.")
         encoding, hypothesis = fold(estimator)
@@ -218,17 +225,6 @@ def rows_to_table(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> An
     return pa.table(columns)
 
 
-def _unsupported(estimator: Any) -> str:
-    """Explain why an object cannot be saved as a model, and what to do instead."""
-    problem = f"{type(estimator).__name__} is not an estimator of rosenblatt"
-    if hasattr(estimator, "best_estimator_"):
-        return f"{problem}; give its best_estimator_."
-    return (
-        f"{problem}; give a Perceptron, PocketPerceptron or FewestMistakes, or a pipeline that "
-        "ends in one."
-    )
-
-
 def save(model: Any, path: str | Path) -> None:
     """Write a model or a fitted estimator to a readable JSON file.
 
@@ -309,6 +305,14 @@ def to_json(model: Model) -> str:
     with the highest score is predicted. Numbers are written so that they read back to the last bit.
     """
     h, encoding = model.hypothesis, model.encoding
+    columns, weights = [], iter(h.w[..., 1:].T.tolist())  # one weight per feature, in order
+    for column in encoding.columns:
+        if isinstance(column, Number):
+            columns.append({**column.to_json(), "weight": next(weights)})
+        else:
+            names = column.values if isinstance(column, Category | Words) else column.features
+            by_name = {name: next(weights) for name in names}
+            columns.append({"kind": column.kind, "name": column.name, "weights": by_name})
     value = {
         "rosenblatt": "model",
         "format": strictjson.KINDS["model"].format,
@@ -318,7 +322,7 @@ def to_json(model: Model) -> str:
         "zero": next(name for name, sign in ZEROS.items() if sign == h.zero),
         "missing": encoding.missing,
         "columns in file": model.width,
-        "columns": _columns_to_json(encoding, h.w[..., 1:].T.tolist()),
+        "columns": columns,
         "training": dict(model.training),
     }
     if any(isinstance(column, Words) for column in encoding.columns):
@@ -328,23 +332,8 @@ def to_json(model: Model) -> str:
         value["checksum"] = strictjson.compute_checksum(value)
     dump = functools.partial(json.dumps, ensure_ascii=False, allow_nan=False)
     lines = {key: dump(part) for key, part in value.items()}
-    lines["columns"] = "[\n  " + ",\n  ".join(map(dump, value["columns"])) + "\n ]"
+    lines["columns"] = "[\n  " + ",\n  ".join(map(dump, columns)) + "\n ]"
     return "{\n" + ",\n".join(f' "{key}": {text}' for key, text in lines.items()) + "\n}\n"
-
-
-def _columns_to_json(encoding: Encoding, weights: list[Any]) -> list[dict[str, Any]]:
-    """Return each column as JSON, with one weight or a dict of weights by value."""
-    result, at = [], 0
-    for column in encoding.columns:
-        mine = weights[at : at + len(column.features)]
-        at += len(mine)
-        if isinstance(column, Number):
-            result.append({**column.to_json(), "weight": mine[0]})
-        else:
-            names = column.values if isinstance(column, Category | Words) else column.features
-            weights_by_name = dict(zip(names, mine, strict=True))
-            result.append({"kind": column.kind, "name": column.name, "weights": weights_by_name})
-    return result
 
 
 class ColumnParts(strictjson.Parts):
@@ -359,21 +348,18 @@ class ColumnParts(strictjson.Parts):
         listed, others = value.get("labels"), value.get("others", False)
         if not isinstance(listed, list) or len(listed) < least:
             self.wrong('"target.labels"', "is not a list of two labels or more")
-        labels = tuple(self._label(label, '"target.labels"') for label in listed)
+        for label in listed:
+            if not isinstance(label, str | bool):
+                self.number(label, '"target.labels"')
+                if isinstance(label, int) and abs(label) >= 2**63:
+                    self.wrong('"target.labels"', "is too large")
+        labels = tuple(listed)
         if not isinstance(others, bool) or (others and len(labels) > 2):
             self.wrong('"target.others"', "is not true or false, or there are more than two labels")
         alike = others or len({isinstance(label, str) for label in labels}) < 2
         if len(set(labels)) < len(labels) or not alike:
             self.wrong('"target.labels"', "are not different labels of the same type")
         return TargetColumn(column, labels, others)
-
-    def _label(self, value: Any, where: str) -> Any:
-        if isinstance(value, str | bool):
-            return value
-        self.number(value, where)
-        if isinstance(value, int) and abs(value) >= 2**63:
-            self.wrong(where, "is too large")
-        return value
 
     def weight(self, value: Any, where: str) -> Any:
         """Read a weight: a number, or a list with one number per label."""
@@ -427,7 +413,14 @@ class ColumnParts(strictjson.Parts):
             return self._number(kind, value, name)
         names: tuple[str, ...] | None
         if weights is None:
-            names = None if issubclass(kind, Entries) else self._values(value.get("values"), where)
+            names = None
+            if not issubclass(kind, Entries):
+                listed, what = value.get("values"), f"the values of {where}"
+                if not isinstance(listed, list) or {type(one) for one in listed} != {str}:
+                    self.wrong(what, "are not a list of texts")
+                if len(set(listed)) < len(listed):
+                    self.wrong(what, "are not all different")
+                names = tuple(listed)
         else:
             given = self.object(value.get("weights"), f"the weights of {where}")
             names = tuple(given)
@@ -454,13 +447,6 @@ class ColumnParts(strictjson.Parts):
         decimal = self.one_of(value.get("decimal"), DECIMALS, f"the decimal of {where}")
         mark = self.text(value.get("mark"), f"the mark of {where}")
         return kind(name, mean, spread, decimal, mark)
-
-    def _values(self, values: Any, where: str) -> tuple[str, ...]:
-        if not isinstance(values, list) or not values or {type(v) for v in values} != {str}:
-            self.wrong(f"the values of {where}", "are not a list of texts")
-        if len(set(values)) < len(values):
-            self.wrong(f"the values of {where}", "are not all different")
-        return tuple(values)
 
 
 def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:

@@ -51,12 +51,18 @@ def is_ours(clf: Any) -> bool:
 
 def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
     """Transform X by all steps before the last; return the result and column names (or None)."""
-    names = column_names(X)
+    names: Sequence[str] | None = column_names(X)
     for step in _before(clf):
-        names = _named(step, X, names)
+        shape = getattr(X, "shape", None) or np.shape(X)
+        if names is None and len(shape) == 2:
+            names = default_names(shape[1])
+        try:
+            names = tuple(map(str, step.get_feature_names_out(names)))
+        except (AttributeError, TypeError, ValueError):
+            names = None  # the step does not know the names of its output
         X = step.transform(X)
         names = column_names(X) or names
-    return X, names
+    return X, None if names is None else tuple(names)
 
 
 @dataclass(frozen=True)
@@ -308,18 +314,3 @@ def _before(clf: Any) -> Iterator[Any]:
     while _is_pipeline(clf):
         yield from (step for _, step in clf.steps[:-1] if step not in (None, "passthrough"))
         clf = clf.steps[-1][1]
-
-
-def _named(step: Any, X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the names of the columns that a step outputs, or None if they are unknown.
-
-    Input columns without names are called x1, x2, …
-    """
-    shape = getattr(X, "shape", None) or np.shape(X)
-    if names is None and len(shape) == 2:
-        names = default_names(shape[1])
-    tell = getattr(step, "get_feature_names_out", None)
-    try:
-        return None if tell is None else tuple(map(str, tell(names)))
-    except (AttributeError, TypeError, ValueError):
-        return None

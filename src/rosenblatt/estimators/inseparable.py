@@ -9,7 +9,7 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Search
-from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
+from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan
 from rosenblatt.clock import MistakeProgress
 from rosenblatt.errors import quote, with_index_labels
 from rosenblatt.estimators.perceptron import LinearClassifier
@@ -167,12 +167,6 @@ class PocketPerceptron(PocketParameters):
         with MistakeProgress(self.verbose, self.time_limit) as progress, engine.at_most(threads):
             plan = PocketPlan(bool(self.ratchet), int(self.restarts), threads, watch)
             run = algorithms.pocket(examples, rule, budget, start, plan)
-        self._remember(X, examples, run)
-        if run.reason == "interrupted":
-            raise algorithms.Interrupted(run)
-        return self
-
-    def _remember(self, X: Any, examples: Examples, run: PocketRun) -> None:
         self._check_columns(X, examples.d, reset=True)
         self.classes_ = examples.labels
         self.n_iter_ = max(run.epochs, 1)
@@ -184,6 +178,9 @@ class PocketPerceptron(PocketParameters):
         self.stop_reason_ = run.reason
         self.trace_ = run.trace
         self._set_weights(run.hypothesis)
+        if run.reason == "interrupted":
+            raise algorithms.Interrupted(run)
+        return self
 
 
 def fewest_mistakes(
@@ -354,12 +351,7 @@ class FewestMistakes(LinearClassifier):
         examples = self._examples(X, y, sample_weight)
         with MistakeProgress(self.verbose, seconds, "steps") as progress:
             result = fewest_of(examples, Search(seconds, threads, rng, progress.report))
-        self._remember(X, examples, replace(result, row_names=RowNames.of(X)))
-        if result.stop_reason == "interrupted":
-            raise KeyboardInterrupt(f"interrupted; {result}")
-        return self
-
-    def _remember(self, X: Any, examples: Examples, result: FewestMistakesResult) -> None:
+        result = replace(result, row_names=RowNames.of(X))
         self._check_columns(X, examples.d, reset=True)
         self.classes_ = examples.labels
         self.n_mistakes_ = result.mistakes
@@ -369,3 +361,6 @@ class FewestMistakes(LinearClassifier):
         self.proof_ = result.proof
         self.result_ = result
         self._set_weights(Hypothesis(examples.add_slot(result.weights), examples.x0))
+        if result.stop_reason == "interrupted":
+            raise KeyboardInterrupt(f"interrupted; {result}")
+        return self

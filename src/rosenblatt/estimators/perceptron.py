@@ -363,7 +363,19 @@ class Perceptron(PlaParameters):
         """
         rule = self._rule()
         fitted = hasattr(self, "classes_")
-        labels = self._known_labels(classes)
+        if fitted:
+            labels = self.classes_
+            if classes is not None and not np.array_equal(np.unique(classes), labels):
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit, "
+                    f"was: {labels!r}"
+                )
+        elif classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        else:
+            labels = np.unique(classes)
+            if len(labels) < 2:
+                raise ValueError(f"classes is {classes!r}; give two or more labels.")
         examples = self._examples(X, y, sample_weight, labels)
         if fitted:
             self._check_columns(X, examples.d, reset=False)
@@ -375,21 +387,6 @@ class Perceptron(PlaParameters):
             raise
         self._remember(X, examples, run, streaming=True)
         return self
-
-    def _known_labels(self, classes: Any) -> NDArray[Any]:
-        if hasattr(self, "classes_"):
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ValueError(
-                    f"`classes={classes!r}` is not the same as on last call to partial_fit, "
-                    f"was: {self.classes_!r}"
-                )
-            return self.classes_
-        if classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        labels = np.unique(classes)
-        if len(labels) < 2:
-            raise ValueError(f"classes is {classes!r}; give two or more labels.")
-        return labels
 
     def _remember(
         self, X: Any, examples: Examples, run: algorithms.Run, streaming: bool = False

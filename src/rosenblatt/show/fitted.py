@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.algorithms import PocketRun, Run
+from rosenblatt.algorithms.pla import Reason
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.evidence.guarantee import add_bias_slot
 from rosenblatt.evidence.separability import separability_of
@@ -104,16 +105,13 @@ def story_of(clf: Any, X: Any, y: Any, verdict: Separability | None = None) -> S
     h = line(clf.weights_)
     counts = len(trace), clf.n_iter_, examples.n, len(h.mistakes(examples))
     if not hasattr(clf, "history_"):
-        run = Run(h, trace, *counts, _reason(clf))
+        reason: Reason = "max_iter" if clf.n_iter_ >= clf.max_iter else "end of stream"
+        if clf.separated_:
+            reason = "no mistakes"
+        elif clf.max_updates is not None and len(clf.trace_) >= clf.max_updates:
+            reason = "max_updates"
+        run = Run(h, trace, *counts, reason)
         return Story(examples, run, verdict, "pla", clf.order)
     last, pocket = line(clf.last_weights_), Pocket(h.w, tuple(clf.history_))
     run = PocketRun(h, trace, *counts, clf.stop_reason_, last, pocket)
     return Story(examples, run, verdict, "ratchet" if clf.ratchet else "pocket", clf.order)
-
-
-def _reason(clf: Any) -> Any:
-    if clf.separated_:
-        return "no mistakes"
-    if clf.max_updates is not None and len(clf.trace_) >= clf.max_updates:
-        return "max_updates"
-    return "max_iter" if clf.n_iter_ >= clf.max_iter else "end of stream"

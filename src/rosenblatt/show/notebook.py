@@ -114,20 +114,6 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
     )
 
 
-def still_html(svg: str, summary: str, mark: str) -> str:
-    """Return HTML with a static picture, which is shown until the widget is loaded.
-
-    Notebooks that are not trusted show images but no widgets. JupyterLab's message about a missing
-    widget is hidden.
-    """
-    source = base64.b64encode(svg.encode()).decode("ascii")
-    gone = f".jp-OutputArea-child:has(.{mark}) + .jp-OutputArea-child"
-    return (
-        f'<div class="{mark}"><style>{gone} {{ display: none; }}</style>'
-        f'<img alt="{escape(summary)}" src="data:image/svg+xml;base64,{source}"></div>'
-    )
-
-
 @functools.cache
 def _kind() -> Any:
     """Import the optional package anywidget, and create the widget class."""
@@ -162,11 +148,20 @@ def _kind() -> Any:
             return {**data, "text/plain": self.summary}, more
 
         def _ipython_display_(self) -> None:
-            """Display a static picture for saved notebooks, then the widget that replaces it."""
+            """Display a static picture for saved notebooks, then the widget that replaces it.
+
+            Notebooks that are not trusted show images but no widgets. JupyterLab's message about a
+            missing widget is hidden.
+            """
             from IPython.display import display
 
             show: Any = display
-            still = still_html(self.still, self.summary, self.mark)
+            source = base64.b64encode(self.still.encode()).decode("ascii")
+            gone = f".jp-OutputArea-child:has(.{self.mark}) + .jp-OutputArea-child"
+            still = (
+                f'<div class="{self.mark}"><style>{gone} {{ display: none; }}</style><img '
+                f'alt="{escape(self.summary)}" src="data:image/svg+xml;base64,{source}"></div>'
+            )
             show({"text/html": still, "image/svg+xml": self.still}, raw=True)
             data, more = self._repr_mimebundle_()
             show(data, metadata=more, raw=True)

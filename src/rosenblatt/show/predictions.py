@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
+from pyarrow.parquet import ParquetWriter
 
 from rosenblatt.accuracy import Accuracy
 from rosenblatt.clock import Reporter
@@ -155,13 +156,7 @@ def _flat(column: Any) -> Any:
     return pa.array(texts, pa.string())
 
 
-def _open_parquet(file: IO[bytes], schema: Any) -> Any:
-    import pyarrow.parquet as pq
-
-    return pq.ParquetWriter(file, schema)
-
-
-WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": _open_parquet, "jsonl": JsonTables}
+WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": ParquetWriter, "jsonl": JsonTables}
 
 
 class Reasons:
@@ -233,7 +228,14 @@ def predict_batches(
     """
     explain, scores = more
     reasons = Reasons(model) if explain else None
-    layout, done = _known_layout(model, source, layout), 0
+    # The layout gets the model's column types and, if there is no header, its column names.
+    types = model.encoding.types(strict=layout.decimal == ",")
+    names = None
+    if model.width is not None and format_of(source, layout) == "CSV":
+        columns = number_columns(model.width)
+        names = tuple(name for name in columns if name != model.target.column)
+        layout = replace(layout, header=False if layout.header is None else layout.header)
+    layout, done = replace(layout, types=types, names=names), 0
     with locate_errors(source, layout, 0, ADVICE):
         for batch in read_uniform_batches(source, layout):
             for start in range(0, max(batch.num_rows, 1), BATCH_ROWS):
@@ -276,17 +278,6 @@ def _free(name: str, taken: dict[str, Any]) -> str:
     return name
 
 
-def _known_layout(model: Model, source: Source, layout: Layout) -> Layout:
-    """Complete a layout with the model's column types and, if there is no header, column names."""
-    types = model.encoding.types(strict=layout.decimal == ",")
-    names = None
-    if model.width is not None and format_of(source, layout) == "CSV":
-        columns = number_columns(model.width)
-        names = [name for name in columns if name != model.target.column]
-        layout = replace(layout, header=False if layout.header is None else layout.header)
-    return replace(layout, types=types, names=None if names is None else tuple(names))
-
-
 class PredictionCounts:
     """Number of predictions and, if the rows have labels, number of correct predictions."""
 
@@ -320,10 +311,8 @@ class PredictionCounts:
             return
         try:
             y, strange = self.target.read(batch.column(column))
-        except (
-            BadCellError,
-            pa.ArrowException,
-        ):  # predictions do not need labels, so accuracy is not measured
+        except (BadCellError, pa.ArrowException):
+            # Predictions do not need labels, so accuracy is not measured.
             self.tested, self.strange, self.accuracy = False, 0, Accuracy.empty(len(self.labels))
             return
         self.accuracy += Accuracy.of_predictions(y, answers, len(self.labels))

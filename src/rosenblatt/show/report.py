@@ -240,7 +240,20 @@ def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
         return None, []
     if not found.story.examples.has_rows_of(found.examples):
         cuts.insert(0, "Columns are shown scaled, as they were during training.")
-    return story, [*cuts, *_projected(found.story)]
+    d, many = found.story.examples.d, found.story.examples.multiclass
+    if d > 2 and many:
+        cuts.append(
+            f"The picture is a projection of {d:,} features onto the plane spanned by the "
+            "differences of the final weights, whose regions are exact. Earlier regions are drawn "
+            "where they intersect this plane. Rings mark mistakes in all features."
+        )
+    elif d > 2:
+        cuts.append(
+            f"The picture is a projection of {d:,} features onto the final w and the first "
+            "remaining principal direction. The final line is exact; earlier lines are drawn where "
+            "they intersect this plane. Rings mark mistakes in all features."
+        )
+    return story, cuts
 
 
 @functools.cache
@@ -251,21 +264,6 @@ def _template() -> jinja2.Template:
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     environment.filters |= {"grouped": "{:,}".format, "plural": plural}
     return environment.from_string(files(__package__).joinpath("report.html.j2").read_text("utf-8"))
-
-
-def _projected(story: Story) -> Iterator[str]:
-    if story.examples.d > 2 and story.examples.multiclass:
-        yield (
-            f"The picture is a projection of {story.examples.d:,} features onto the plane spanned "
-            "by the differences of the final weights, whose regions are exact. Earlier regions "
-            "are drawn where they intersect this plane. Rings mark mistakes in all features."
-        )
-    elif story.examples.d > 2:
-        yield (
-            f"The picture is a projection of {story.examples.d:,} features onto the final w and "
-            "the first remaining principal direction. The final line is exact; earlier lines are "
-            "drawn where they intersect this plane. Rings mark mistakes in all features."
-        )
 
 
 def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
@@ -291,19 +289,17 @@ def _mistakes(
     for k in np.argsort(-off, kind="stable")[:MOST_MISTAKES].tolist():
         n = int(wrong[k])
         row, x = examples.X[[n]], examples.augmented_rows([n])[0, -examples.d :]
+        code, place = int(h.predict_codes(row)[0]), int(examples.places[n])
+        if h.w.ndim > 1:
+            predicted = labels[code] if code != place else "tie"
+        elif h.zero == 0 and not h.safe_scores(row)[0]:
+            predicted = "on the boundary"
+        else:
+            predicted = labels[int(code > 0)]
         yield {
             "number": found.names.name(n),
-            "label": labels[int(examples.places[n])],
-            "predicted": _describe_prediction(h, row, examples.places[n], labels),
+            "label": labels[place],
+            "predicted": predicted,
             "off": float(off[k]),
             "cells": [float(x[i]) for i in columns],
         }
-
-
-def _describe_prediction(h: Hypothesis, row: Any, place: Any, labels: list[str]) -> str:
-    """Return the label predicted for a misclassified row, or "tie" or "on the boundary"."""
-    predicted = int(h.predict_codes(row)[0])
-    if h.w.ndim > 1:
-        return labels[predicted] if predicted != place else "tie"
-    on_line = h.zero == 0 and not h.safe_scores(row)[0]
-    return "on the boundary" if on_line else labels[int(predicted > 0)]

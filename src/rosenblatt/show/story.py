@@ -189,7 +189,12 @@ class Story:
             w = self.examples.add_slot(np.asarray(self.verdict.weights, dtype=np.float64))
             line = self.view.lines(w[None, :], self.examples.x0)[0].tolist()
         for part in proved["conflicts"]:
-            part["common"] = _find_common_point(part, points, self.examples.y)
+            # Because Σ λ y (1, x) = 0, the rows of both labels have the same mean when weighted by
+            # λ: a point in the convex hulls of both. There is none if one label is absent.
+            rows, shares = np.array(part["rows"], dtype=np.intp), np.array(part["shares"])
+            yes = self.examples.y[rows] > 0
+            both = yes.any() and not yes.all()
+            part["common"] = (shares[yes] @ points[rows[yes]]).tolist() if both else None
         return {**proved, "line": line}
 
     def _squeeze_json(self) -> dict[str, Any] | None:
@@ -301,16 +306,6 @@ def _conflict_json(part: Conflict, labels: NDArray[Any]) -> dict[str, Any]:
     no = sum(known.values()) - yes
     shares = [m / ((yes if labels[n] > 0 else no) or 1) for n, m in known.items()]
     return {"rows": list(known), "shares": shares}
-
-
-def _find_common_point(part: dict[str, Any], points: Floats, labels: NDArray[Any]) -> Any:
-    """Return a point in the convex hulls of both labels' rows, or None if one label is absent.
-
-    Because Σ λ y (1, x) = 0, the rows of both labels have the same mean when weighted by λ.
-    """
-    rows, shares = np.array(part["rows"], dtype=np.intp), np.array(part["shares"])
-    yes = labels[rows] > 0
-    return (shares[yes] @ points[rows[yes]]).tolist() if yes.any() and not yes.all() else None
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,10 @@ class SeparationDisplay:
         intercept : bool, default=True
             Whether to plot intercepts.
         """
-        names = [n for n in self.estimates if intercept or _column(n) != "(intercept)"]
+        names = list(self.estimates)  # with several labels, pairs of a label and a column
+        if not intercept:
+            columns = [name[1] if isinstance(name, tuple) else name for name in names]
+            names = [n for n, c in zip(names, columns, strict=True) if c != "(intercept)"]
         shown = names
         if len(names) > MOST:
             first = sorted(names, key=lambda name: np.isfinite(self.estimates[name]))[:MOST]
@@ -168,10 +171,6 @@ class SeparationDisplay:
         down = any(self.estimates[name] == -np.inf for name in names)
         up = any(self.estimates[name] == np.inf for name in names)
         return low - width * (0.25 if down else 0.05), high + width * (0.25 if up else 0.05)
-
-
-def _column(name: Any) -> Any:
-    return name[1] if isinstance(name, tuple) else name
 
 
 def _spell(name: Any) -> str:
