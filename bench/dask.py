@@ -51,8 +51,7 @@ def a_round(quick: bool) -> Iterator[Line]:
         with ThreadPoolExecutor(WORKERS) as pool:
 
             def kernel() -> list[Any]:
-                turns = rounds.turns()
-                return list(pool.map(run_epoch, partitions, turns, [rounds.state.w] * len(turns)))
+                return list(pool.map(run_epoch, partitions, *rounds.tasks()))
 
             here, there = kernel(), rounds.once()
             assert all(a.updates == b.updates for a, b in zip(here, there, strict=True))
@@ -81,8 +80,8 @@ class Rounds:
         self.plan = mixing.Plan(Rule(), Budget())
         self.state, _ = mixing.run_round(self.partitions, self.plan, mixing.State(np.zeros(d + 1)))
 
-    def turns(self) -> list[Any]:
-        return self.mixing.plan_turns(self.plan, self.state, len(self.partitions.names))
+    def tasks(self) -> tuple[list[Any], ...]:
+        return self.mixing.plan_epochs(self.plan, self.state, len(self.partitions.names))
 
     def once(self) -> list[Any]:
         return self.mixing.run_round(self.partitions, self.plan, self.state)[1]

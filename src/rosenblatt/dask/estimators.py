@@ -18,7 +18,7 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 import rosenblatt.estimators as estimators
 from rosenblatt.clock import StatusLine
-from rosenblatt.dask.mixing import Candidate, Checkpoint, Mixed, Plan, Round, State, mix
+from rosenblatt.dask.mixing import Checkpoint, Plan, Round, State, mix
 from rosenblatt.dask.partitions import (
     ClusterError,
     Partitions,
@@ -177,14 +177,24 @@ class OnCluster(LinearClassifier):
         template = partitions.load(
             X, y, self._x0(), sample_weight=weights, class_weight=self.class_weight
         )
-        checkpoint = self._make_checkpoint(template, partitions.rows)
+        checks.whole_number("checkpoint_every", self.checkpoint_every, least=1)
+        checkpoint, zeros = None, template.shaped(np.zeros(template.size))
+        if self.checkpoint is not None:
+            data = {
+                "labels": [repr(label) for label in template.labels.tolist()],
+                "columns": template.d,
+                "x0": template.x0,
+                "rows": partitions.rows,
+            }
+            path, every = fspath(self.checkpoint), int(self.checkpoint_every)
+            checkpoint = Checkpoint(path, every, data, zeros.shape)
         if start is None:
             assert checkpoint is not None
             seed, state = checkpoint.read(plan)
             plan = replace(plan, seed=seed)
         else:
             w = self._start(template, *start)
-            state = State(template.shaped(np.zeros(template.size) if w is None else w))
+            state = State(zeros if w is None else template.shaped(w))
             if checkpoint is not None:
                 checkpoint.write(plan, state)
         with StatusLine(self.verbose) as line:
@@ -198,7 +208,7 @@ class OnCluster(LinearClassifier):
                 line.update(lambda: f"round {state.rounds}: {mistakes}, {last.seconds:.2f} s")
 
             try:
-                mixed = mix(partitions, plan, state, watch)
+                state, reason = mix(partitions, plan, state, watch)
             except ClusterError as error:
                 advice = "Pass checkpoint=path next time, to be able to resume."
                 if checkpoint is not None:
@@ -207,23 +217,15 @@ class OnCluster(LinearClassifier):
                         f"{checkpoint.path} holds the run so far."
                     )
                 raise ClusterError(f"{error} {advice}") from error.__cause__
-        self._set_attributes(template, mixed, sum(partitions.rows))
-        if mixed.reason == "interrupted":
+        self._remember(template, state, reason, plan.pocket)
+        if not plan.pocket and reason in ("max_iter", "max_updates"):
+            made = f"{plural(state.updates, 'update')} in {plural(state.rounds, 'round')}"
+            rows, function = sum(partitions.rows), "rosenblatt.dask.separability"
+            message = describe_unconverged(reason, made, self.n_mistakes_, rows, function)
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        if reason == "interrupted":
             raise KeyboardInterrupt
         return self
-
-    def _make_checkpoint(self, template: Examples, rows: list[int]) -> Checkpoint | None:
-        checks.whole_number("checkpoint_every", self.checkpoint_every, least=1)
-        if self.checkpoint is None:
-            return None
-        data = {
-            "labels": [repr(label) for label in template.labels.tolist()],
-            "columns": template.d,
-            "x0": template.x0,
-            "rows": rows,
-        }
-        shape = template.shaped(np.zeros(template.size)).shape
-        return Checkpoint(fspath(self.checkpoint), int(self.checkpoint_every), data, shape)
 
     def _make_plan(self) -> Plan:
         rule = self._rule()
@@ -233,8 +235,13 @@ class OnCluster(LinearClassifier):
         rule = algorithms.Rule(rule.order, rule.zero, rule.eta)
         return Plan(rule, self._budget(), self.mixing == "mistakes", seed)
 
-    def _set_candidate(self, template: Examples, mixed: Mixed, candidate: Candidate) -> None:
-        """Set the fitted attributes of a finished run, with the weights of `candidate`."""
+    def _remember(self, template: Examples, state: State, reason: str, pocket: bool) -> None:
+        """Set the fitted attributes of a finished run, with the last weights or the pocket."""
+        assert state.last is not None
+        assert state.pocket is not None
+        candidate = state.pocket if pocket else state.last
+        if pocket:
+            self.last_weights_ = Hypothesis.of(state.last.w, template.x0).augmented
         self.n_features_in_ = template.d
         if template.names is not None:
             self.feature_names_in_ = np.array(template.names, dtype=object)
@@ -243,14 +250,11 @@ class OnCluster(LinearClassifier):
         self.classes_ = template.labels
         self.n_mistakes_ = candidate.mistakes
         self.separated_ = candidate.mistakes == 0
-        self.n_iter_ = max(mixed.state.rounds, 1)
-        self.n_updates_ = mixed.state.updates
-        self.history_: list[Round] = list(mixed.state.history)
-        self.stop_reason_ = mixed.reason
+        self.n_iter_ = max(state.rounds, 1)
+        self.n_updates_ = state.updates
+        self.history_: list[Round] = list(state.history)
+        self.stop_reason_ = reason
         self._set_weights(Hypothesis.of(candidate.w, template.x0, ZEROS[self.zero]))
-
-    def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
-        raise NotImplementedError
 
     def __sklearn_clone__(self) -> Any:
         params = self.get_params(deep=False)
@@ -313,15 +317,6 @@ class Perceptron(OnCluster, PlaParameters):
     (True, Perceptron())
     """
 
-    def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
-        self._set_candidate(template, mixed, mixed.end)
-        if mixed.reason in ("max_iter", "max_updates"):
-            updates = plural(mixed.state.updates, "update")
-            made = f"{updates} in {plural(mixed.state.rounds, 'round')}"
-            function = "rosenblatt.dask.separability"  # recommended by the message
-            message = describe_unconverged(mixed.reason, made, mixed.end.mistakes, rows, function)
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
-
 
 @dataclass(eq=False, repr=False)
 class PocketPerceptron(OnCluster, PocketParameters):
@@ -367,10 +362,6 @@ class PocketPerceptron(OnCluster, PocketParameters):
                 "random_state."
             )
         return replace(super()._make_plan(), pocket=True)
-
-    def _set_attributes(self, template: Examples, mixed: Mixed, rows: int) -> None:
-        self._set_candidate(template, mixed, mixed.state.pocket or mixed.end)
-        self.last_weights_ = Hypothesis.of(mixed.end.w, template.x0).augmented
 
 
 def _apply_block(part: Any, local: Any, method: str) -> Any:

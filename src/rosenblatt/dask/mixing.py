@@ -75,25 +75,6 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
-    """Final state of a run, its last w, and why it stopped."""
-
-    state: State
-    end: Candidate
-    reason: Reason
-
-
-@dataclass(frozen=True)
-class Turn:
-    """Instructions for one partition in one round."""
-
-    rule: Rule  # its random generator is created from the seed
-    seed: tuple[int, int, int]  # (seed, round, partition): a retry draws the same numbers
-    rounds_left: int  # including this round
-    updates: int | None = None  # maximum for this partition; 0 only counts mistakes
-
-
-@dataclass(frozen=True, eq=False)
 class Epoch:
     """Result of one epoch on one partition."""
 
@@ -103,28 +84,38 @@ class Epoch:
     seconds: float
 
 
-def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State], None]) -> Mixed:
+def mix(
+    partitions: Partitions, plan: Plan, state: State, watch: Callable[[State], None]
+) -> tuple[State, Reason]:
     """Run rounds until a round has no mistakes or a limit of the plan is reached.
 
-    `watch` is called with the state after each round.
+    `watch` is called with the state after each round. Returns the final state, whose `last` is the
+    final w, and why the run stopped.
     """
     fastest = np.inf  # seconds; the first epoch is slow because it loads compiled kernels
+    budget = plan.budget
     while True:
-        reason = _find_used_budget(plan, state)
+        reason: Reason | None = None
+        if state.rounds >= budget.epochs:
+            reason = "max_iter"
+        elif budget.updates is not None and state.updates >= budget.updates:
+            reason = "max_updates"
+        elif budget.seconds is not None and state.seconds >= budget.seconds:
+            reason = "time_limit"
         try:
             after, epochs = run_round(partitions, plan, state, count_only=reason is not None)
         except KeyboardInterrupt:
             if state.last is None:
                 raise
-            return Mixed(state, state.last, "interrupted")
-        now = Candidate(state.w, after.history[-1].mistakes)
+            return state, "interrupted"
+        made = after.history[-1]
         if reason is not None:
-            ended = replace(state, pocket=_choose_better(state.pocket, now))
-            return Mixed(ended, now, reason if now.mistakes else "no mistakes")
+            ended = replace(state, last=after.last, pocket=after.pocket)
+            return ended, reason if made.mistakes else "no mistakes"
         state = after
         watch(state)
-        if now.mistakes == 0 and state.history[-1].updates == 0:
-            return Mixed(state, now, "no mistakes")
+        if made.mistakes == 0 and made.updates == 0:
+            return state, "no mistakes"
         fastest = min(fastest, max(epoch.seconds for epoch in epochs))
         if state.rounds == 2 and fastest < SHORT_EPOCH:
             warnings.warn(
@@ -136,26 +127,14 @@ def mix(partitions: Partitions, plan: Plan, state: State, watch: Callable[[State
             )
 
 
-def _find_used_budget(plan: Plan, state: State) -> Reason | None:
-    """Return the name of the limit that the run has reached, or None."""
-    budget = plan.budget
-    if state.rounds >= budget.epochs:
-        return "max_iter"
-    if budget.updates is not None and state.updates >= budget.updates:
-        return "max_updates"
-    if budget.seconds is not None and state.seconds >= budget.seconds:
-        return "time_limit"
-    return None
-
-
 def run_round(
     partitions: Partitions, plan: Plan, state: State, count_only: bool = False
 ) -> tuple[State, list[Epoch]]:
     """Run one epoch on every partition, or only count mistakes."""
     begin = time.perf_counter()
-    turns = plan_turns(plan, state, len(partitions.names), count_only)
+    tasks = plan_epochs(plan, state, len(partitions.names), count_only)
     try:
-        epochs = partitions.map(run_epoch, turns, [state.w] * len(turns))
+        epochs = partitions.map(run_epoch, *tasks)
     except ClusterError as error:
         raise ClusterError(f"round {state.rounds}: {error}") from error.__cause__
     seconds = time.perf_counter() - begin
@@ -163,20 +142,23 @@ def run_round(
     mistakes = int(mistakes) if mistakes.is_integer() else mistakes
     updates = sum(epoch.updates for epoch in epochs)
     now = Candidate(state.w, mistakes)
+    pocket = now if state.pocket is None or mistakes < state.pocket.mistakes else state.pocket
     after = State(
         w=average_weights(state.w, epochs, plan.by_mistakes),
         rounds=state.rounds + 1,
         updates=state.updates + updates,
         history=(*state.history, Round(mistakes, updates, seconds)),
         last=now,
-        pocket=_choose_better(state.pocket, now),
+        pocket=pocket,
         seconds=state.seconds + seconds,
     )
     return after, epochs
 
 
-def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -> list[Turn]:
-    """Plan the next epoch of each partition.
+def plan_epochs(
+    plan: Plan, state: State, count: int, count_only: bool = False
+) -> tuple[list[Any], ...]:
+    """Return the arguments of `run_epoch` for the next epoch, with one entry per partition each.
 
     The updates of all partitions together never exceed the updates left in the budget. If fewer
     updates are left than partitions, the partitions take turns, because perhaps only some of them
@@ -185,9 +167,9 @@ def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -
     Examples
     --------
     >>> plan = Plan(Rule(), Budget(updates=10))
-    >>> [turn.updates for turn in plan_turns(plan, State(np.zeros(2), updates=3), 4)]
+    >>> plan_epochs(plan, State(np.zeros(2), updates=3), 4)[-1]
     [2, 2, 2, 1]
-    >>> [turn.updates for turn in plan_turns(plan, State(np.zeros(2), rounds=6, updates=9), 4)]
+    >>> plan_epochs(plan, State(np.zeros(2), rounds=6, updates=9), 4)[-1]
     [0, 0, 1, 0]
     """
     max_updates = plan.budget.updates
@@ -197,36 +179,44 @@ def plan_turns(plan: Plan, state: State, count: int, count_only: bool = False) -
         if plan.pocket:
             left = min(left, max(count, -(-max_updates // ROUNDS)))
         shares = [left // count + ((i - state.rounds) % count < left % count) for i in range(count)]
+    seeds = [(plan.seed, state.rounds, i) for i in range(count)]
     rounds_left = plan.budget.epochs - state.rounds
-    return [
-        Turn(plan.rule, (plan.seed, state.rounds, i), rounds_left, share)
-        for i, share in enumerate(shares)
-    ]
+    return [plan.rule] * count, [state.w] * count, seeds, [rounds_left] * count, shares
 
 
-def run_epoch(examples: Examples, turn: Turn, w: Floats) -> Epoch:
-    """Count the mistakes of w on a partition, then run one epoch from it."""
-    begin = time.perf_counter()
-    order, max_updates = turn.rule.order, turn.updates
+def run_epoch(
+    examples: Examples,
+    rule: Rule,
+    w: Floats,
+    seed: tuple[int, int, int],
+    rounds_left: int,
+    max_updates: int | None,
+) -> Epoch:
+    """Count the mistakes of w on a partition, then run one epoch from it.
+
+    `seed` is (seed, round, partition), so that a retry draws the same numbers. `rounds_left`
+    includes this round. With `max_updates` of 0, mistakes are only counted.
+    """
+    begin, order = time.perf_counter(), rule.order
     if order not in CYCLES:
         examples = examples.look()
     if order == "first":
         max_updates = 1 if max_updates is None else min(1, max_updates)
     w = examples.flat(w)
-    mistakes = Judge(examples, turn.rule.zero).alone(w)
+    mistakes = Judge(examples, rule.zero).alone(w)
 
     def run(examples: Examples) -> Walk:
-        seed, number, partition = turn.seed
-        rng = np.random.default_rng((seed, 0 if order == "random-cycle" else number, partition))
-        walk = Walk(examples, replace(turn.rule, rng=rng), Budget(1, max_updates), w)
+        first, number, partition = seed
+        rng = np.random.default_rng((first, 0 if order == "random-cycle" else number, partition))
+        walk = Walk(examples, replace(rule, rng=rng), Budget(1, max_updates), w)
         if order not in CYCLES:
             WALKS[order](walk)
         elif walk.goes_on:
             walk.run_epochs(None if order == "cycle" else walk.permutation())
         missed = mistakes > 0 and walk.so_far.updates == 0
-        if missed and max_updates != 0 and turn.rounds_left > 1:
+        if missed and max_updates != 0 and rounds_left > 1:
             # Rounding hid every mistake: update on one that exact arithmetic finds.
-            walk.budget = Budget(turn.rounds_left, max_updates)
+            walk.budget = Budget(rounds_left, max_updates)
             walk.confirm()
         return walk
 
@@ -257,10 +247,6 @@ def average_weights(w: Floats, epochs: Sequence[Epoch], by_mistakes: bool) -> Fl
         return functools.reduce(np.add, weights) / len(weights)
     terms = (v * (epoch.updates / total) for v, epoch in zip(weights, epochs, strict=True))
     return functools.reduce(np.add, terms)
-
-
-def _choose_better(pocket: Candidate | None, now: Candidate) -> Candidate:
-    return now if pocket is None or now.mistakes < pocket.mistakes else pocket
 
 
 @dataclass(frozen=True)
