@@ -187,7 +187,19 @@ class CheckpointFolder:
             raise OpenError(
                 f"the checkpoint folder {self.path} cannot be opened: {error.strerror}."
             ) from None
-        self._acquire(self._lock)
+        try:
+            import fcntl
+        except ImportError:  # Windows has no flock; its open files cannot be replaced anyway
+            pass
+        else:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                self._lock.close()
+                raise OpenError(
+                    f"the checkpoint folder {self.path} is in use by another process; "
+                    "wait for it to end or give another folder."
+                ) from None
         # Incomplete checkpoints that a killed process left.
         ours = re.compile(rf"\.{re.escape(self.file.name)}\.[a-z0-9_]{{8}}{HALF_WRITTEN}")
         for left in self.path.iterdir():
@@ -198,20 +210,6 @@ class CheckpointFolder:
     def __exit__(self, *error: object) -> None:
         if self._lock is not None:
             self._lock.close()  # which also unlocks
-
-    def _acquire(self, lock: IO[bytes]) -> None:
-        try:
-            import fcntl
-        except ImportError:  # Windows has no flock; its open files cannot be replaced anyway
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            raise OpenError(
-                f"the checkpoint folder {self.path} is in use by another process; "
-                "wait for it to end or give another folder."
-            ) from None
 
     def write(self, content: Any) -> None:
         """Replace the checkpoint."""

@@ -176,7 +176,17 @@ class Model:
         if isinstance(X, list) and X and isinstance(X[0], Mapping):
             X = rows_to_table(X, [column.name for column in self.encoding.columns])
         if column_names(X) is not None:
-            return self._encoded(X)
+            frame = normalize_types(to_arrow(X))
+            try:
+                found = self.encoding.encode(frame, "X")
+            except BadCellError as bad:
+                where = f"X, {RowNames.of(X).join([bad.row])}, {quote_column(bad.column)}"
+                raise DataError(f"{where}: {bad.what}.") from None
+            if len(found.rows) < frame.num_rows:
+                missing = np.setdiff1d(np.arange(frame.num_rows), found.rows)[:1].tolist()
+                where = f"X, {RowNames.of(X).join(missing)}"
+                raise DataError(f"{where}: a number is missing; drop the row first.")
+            return found.X
         table = as_table(X)
         first = next(iter(self.encoding.columns), None)
         if self.encoding.missing == "zero" and isinstance(first, Entries):
@@ -187,19 +197,6 @@ class Model:
                 f"{len(self.feature_names_)}; give as many, or a frame with the model's columns."
             )
         return table
-
-    def _encoded(self, frame: Any) -> Any:
-        table = normalize_types(to_arrow(frame))
-        try:
-            found = self.encoding.encode(table, "X")
-        except BadCellError as bad:
-            where = f"X, {RowNames.of(frame).join([bad.row])}, {quote_column(bad.column)}"
-            raise DataError(f"{where}: {bad.what}.") from None
-        if len(found.rows) < table.num_rows:
-            missing = np.setdiff1d(np.arange(table.num_rows), found.rows)[:1].tolist()
-            where = f"X, {RowNames.of(frame).join(missing)}"
-            raise DataError(f"{where}: a number is missing; drop the row first.")
-        return found.X
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, atomically.

@@ -188,30 +188,24 @@ def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:
         except (TypeError, ValueError, OverflowError):
             pass  # some cell is not a number, or too large: the loop finds it
     result = np.empty(array.shape)
-    for at, cell in enumerate(array.flat):
-        result.flat[at] = _cell_as_float(array, at, cell, names)
+    for (row, column), cell in np.ndenumerate(array):
+        if isinstance(cell, str | bytes):
+            cells = array[:, column]
+            bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
+            raise _text_error(cells[bad], (bad, column), names)
+        if isinstance(cell, complex | np.complexfloating):
+            what = f"{quote(cell)} is complex. Complex data not supported."
+            raise _cell_error((row, column), names, what)
+        if isinstance(cell, MOMENTS):
+            raise _cell_error((row, column), names, MOMENT)
+        try:
+            result[row, column] = math.nan if is_missing(cell) else float(cell)
+        except OverflowError:
+            result[row, column] = math.inf if cell > 0 else -math.inf
+        except (TypeError, ValueError) as error:
+            what = f"{error}; argument must be a string or number."
+            raise TypeError(str(_cell_error((row, column), names, what))) from None
     return _check_unrounded(array, result, names)
-
-
-def _cell_as_float(array: NDArray[Any], at: int, cell: Any, names: Names) -> float:
-    row, column = locate_entry(array, at)
-    if isinstance(cell, str | bytes):
-        cells = array[:, column]
-        bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
-        raise _text_error(cells[bad], (bad, column), names)
-    if isinstance(cell, complex | np.complexfloating):
-        raise _cell_error(
-            (row, column), names, f"{quote(cell)} is complex. Complex data not supported."
-        )
-    if isinstance(cell, MOMENTS):
-        raise _cell_error((row, column), names, MOMENT)
-    try:
-        return math.nan if is_missing(cell) else float(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf
-    except (TypeError, ValueError) as error:
-        wrong = _cell_error((row, column), names, f"{error}; argument must be a string or number.")
-        raise TypeError(str(wrong)) from None
 
 
 def is_missing(cell: Any) -> bool:

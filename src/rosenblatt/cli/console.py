@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -155,11 +156,11 @@ def _console(stderr: bool) -> Any:
     return Plain(highlight=False, markup=False, emoji=False, stderr=stderr)
 
 
+@dataclass
 class _Sanitized:
     """A table or a text whose control characters are escaped when it is printed."""
 
-    def __init__(self, renderable: Any) -> None:
-        self.renderable = renderable
+    renderable: Any
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.segment import Segment

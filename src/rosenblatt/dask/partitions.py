@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
@@ -38,25 +38,17 @@ class ClusterError(UserError, RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Partition as loaded by a worker; X is None if the partition is empty."""
+    """Partition as loaded by a worker, or its size and labels alone."""
 
     name: str
-    X: Any
-    y: Any
-    weights: Any
     columns: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """Size and labels of one partition."""
-
-    name: str
-    rows: int
-    width: int
-    columns: tuple[str, ...] | None
-    labels: NDArray[Any]
-    counts: NDArray[np.int64]  # rows of each label with a weight above 0
+    labels: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # The numbers of rows of each label count only rows with a weight above 0.
+    shape: tuple[int, int] = (0, 0)
+    X: Any = None
+    y: Any = None
+    weights: Any = None
 
 
 class Partitions(Blocks):
@@ -98,12 +90,12 @@ class Partitions(Blocks):
         The template has one row of zeros, and the labels, columns and x0 of the partitions.
         """
         raw = self.client.compute(list_partitions(X, y, sample_weight))
-        summaries: list[Summary] = self._gather(self.client.map(summarize, raw, pure=False))
+        summaries: list[Partition] = self._gather(self.client.map(summarize, raw, pure=False))
         filled = [i for i, part in enumerate(summaries) if part.counts.sum() > 0]
         if not filled:
             raise ValueError("there are no rows to learn from.")
         summaries = [summaries[i] for i in filled]
-        widths = sorted({part.width for part in summaries})
+        widths = sorted({part.shape[1] for part in summaries})
         if len(widths) > 1:
             raise ValueError(
                 f"partitions of X have {widths[0]} and {widths[-1]} columns; give all the same."
@@ -114,7 +106,7 @@ class Partitions(Blocks):
         if class_weight is not None:
             weights = checks.class_weights(class_weight, labels.tolist(), np.array(counts))
         self.names = [part.name for part in summaries]
-        self.rows = [part.rows for part in summaries]
+        self.rows = [part.shape[0] for part in summaries]
         arguments = [[value] * len(filled) for value in (labels, x0, weights)]
         raw = [raw[i] for i in filled]
         self.examples = self.client.map(convert_partition, raw, *arguments, pure=False)
@@ -303,34 +295,30 @@ def load_partition(name: str, part: Any, y: Any, weights: Any) -> Partition:
         part, weights = part.drop(columns=[weights]), part[weights]
     columns = column_names(part)
     if part.shape[0] == 0:
-        return Partition(name, None, None, None, columns)
+        return Partition(name, columns)
     try:
         refuse_masked(y, "y")
-        checked = Partition(name, to_floats(part), y, weights, columns)
+        X = to_floats(part)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: {error}") from None
-    if len(y) != checked.X.shape[0]:
-        rows = plural(checked.X.shape[0], "row")
-        raise ValueError(f"{name}: X has {rows} but y has {len(y)}.")
-    return checked
-
-
-def summarize(part: Partition) -> Summary:
-    """Count the rows and the labels of a partition."""
-    if part.X is None:
-        return Summary(part.name, 0, 0, part.columns, np.empty(0), np.zeros(0, dtype=np.int64))
-    rows, width = part.X.shape
-    y = as_column(part.y)
-    if part.weights is not None:
-        y = y[checks.row_weights(part.weights, rows) > 0]
+    if len(y) != X.shape[0]:
+        raise ValueError(f"{name}: X has {plural(X.shape[0], 'row')} but y has {len(y)}.")
+    counted = as_column(y)
+    if weights is not None:
+        counted = counted[checks.row_weights(weights, len(y)) > 0]
     try:
-        labels, counts = np.unique(y, return_counts=True)
+        labels, counts = np.unique(counted, return_counts=True)
     except TypeError:
-        checks.sort_labels(y)  # raises an error that explains mixed types
+        checks.sort_labels(counted)  # raises an error that explains mixed types
         raise
-    if len(labels) > 2 and checks.is_continuous(y, labels):
-        raise ValueError(f"{part.name}: {checks.make_too_many_error(y, labels)}")
-    return Summary(part.name, rows, width, part.columns, labels, counts)
+    if len(labels) > 2 and checks.is_continuous(counted, labels):
+        raise ValueError(f"{name}: {checks.make_too_many_error(counted, labels)}")
+    return Partition(name, columns, labels, counts, X.shape, X, y, weights)
+
+
+def summarize(part: Partition) -> Partition:
+    """Return a partition without its rows."""
+    return replace(part, X=None, y=None, weights=None)
 
 
 def convert_partition(
@@ -351,7 +339,7 @@ def convert_partition(
         raise ValueError(f"{part.name}: {error}") from None
 
 
-def _merge_labels(parts: list[Summary], one_class: bool) -> tuple[NDArray[Any], list[int]]:
+def _merge_labels(parts: list[Partition], one_class: bool) -> tuple[NDArray[Any], list[int]]:
     """Return the labels of all partitions and the number of rows of each."""
     count: Counter[Any] = Counter()
     for part in parts:

@@ -39,6 +39,7 @@ BINS = 30
 HEIGHT = 2  # height of the plot, in multiples of the fewest mistakes
 
 
+@dataclass(eq=False, repr=False)
 class GuaranteeDisplay:
     """Bounds t²ρ² ≤ ‖w(t)‖² ≤ t·R² of the convergence proof, and the cosine of w(t) and w_f.
 
@@ -68,12 +69,8 @@ class GuaranteeDisplay:
     '18 updates (Novikoff bound: 51)'
     """
 
-    axes_: list[Any]
-    figure_: Any
-
-    def __init__(self, squeezed: Squeeze, promise: Guarantee) -> None:
-        self.squeezed = squeezed
-        self.promise = promise
+    squeezed: Squeeze
+    promise: Guarantee
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, axes: Any = None) -> Self:
@@ -222,6 +219,7 @@ def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
     return last
 
 
+@dataclass(eq=False, repr=False)
 class PocketDisplay:
     """Mistakes of w(t) and of the pocket after each update.
 
@@ -246,11 +244,7 @@ class PocketDisplay:
     '2 mistakes in the pocket after 50 updates'
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, curve: PocketCurve) -> None:
-        self.curve = curve
+    curve: PocketCurve
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
@@ -292,6 +286,7 @@ class PocketDisplay:
         return self
 
 
+@dataclass(eq=False, repr=False)
 class OptimumDisplay:
     """Mistakes of the best line so far, and the proved lower bound, over time.
 
@@ -318,11 +313,7 @@ class OptimumDisplay:
     '1 mistake; no line makes fewer (proof: 1 conflict)'
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, result: FewestMistakesResult) -> None:
-        self.result = result
+    result: FewestMistakesResult
 
     @classmethod
     def from_estimator(cls, clf: Any, *, ax: Any = None) -> Self:
@@ -376,6 +367,7 @@ class OptimumDisplay:
         return self
 
 
+@dataclass(eq=False, repr=False)
 class ExperimentDisplay:
     """Histograms of the updates and of P[f≠g] over many runs.
 
@@ -401,12 +393,8 @@ class ExperimentDisplay:
     2
     """
 
-    axes_: list[Any]
-    figure_: Any
-
-    def __init__(self, updates: NDArray[Any], disagreement: NDArray[Any]) -> None:
-        self.updates = np.asarray(updates)
-        self.disagreement = np.asarray(disagreement)
+    updates: NDArray[Any]
+    disagreement: NDArray[Any]
 
     @classmethod
     def from_experiment(cls, result: Experiment, *, axes: Any = None) -> Self:
@@ -433,13 +421,14 @@ class ExperimentDisplay:
         """
         self.figure_, self.axes_ = make_axes(axes, 2, (8.4, 3.4))
         left, right = self.axes_
-        title = plural(len(self.updates), "run") if title is None else title
+        updates, disagreement = np.asarray(self.updates), np.asarray(self.disagreement)
+        title = plural(len(updates), "run") if title is None else title
         style_axes(left, ("updates", "runs"), title)
         style_axes(right, ("P[f ≠ g]", ""))
-        _bars(left, self.updates, YES, f"median {np.median(self.updates):,g}")
-        _bars(right, self.disagreement, NO, f"mean {self.disagreement.mean():.3g}")
-        left.axvline(np.median(self.updates), color=INK, linewidth=1.2)
-        right.axvline(self.disagreement.mean(), color=INK, linewidth=1.2)
+        _bars(left, updates, YES, f"median {np.median(updates):,g}")
+        _bars(right, disagreement, NO, f"mean {disagreement.mean():.3g}")
+        left.axvline(np.median(updates), color=INK, linewidth=1.2)
+        right.axvline(disagreement.mean(), color=INK, linewidth=1.2)
         return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ MOST = 40  # coefficients that a figure has room for
 NORMAL = 1.959963984540054  # half the width of a 95 % interval, in standard errors
 
 
+@dataclass(eq=False, repr=False)
 class SeparationDisplay:
     """Forest plot of coefficients: intervals of the finite ones, arrows for the infinite ones.
 
@@ -57,18 +59,9 @@ class SeparationDisplay:
     '2 of 2 estimates are infinite'
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(
-        self,
-        estimates: Mapping[Any, float],
-        standard_errors: Mapping[Any, float],
-        bounds: Mapping[Any, float],
-    ) -> None:
-        self.estimates = estimates
-        self.standard_errors = standard_errors
-        self.bounds = bounds
+    estimates: Mapping[Any, float]
+    standard_errors: Mapping[Any, float]
+    bounds: Mapping[Any, float]
 
     @classmethod
     def from_separation(cls, s: Separation, *, ax: Any = None, intercept: bool = True) -> Self:

@@ -43,6 +43,7 @@ HELD = 3  # times that the last frame is repeated
 SPOT = "#f0e442"
 
 
+@dataclass(eq=False, repr=False)
 class BoundaryDisplay:
     """Decision boundary of a linear classifier with its examples, margin and mistakes.
 
@@ -81,11 +82,7 @@ class BoundaryDisplay:
     3
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    scene: Scene
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
@@ -222,6 +219,7 @@ def spread(last: int, most: int) -> list[int]:
     return sorted([*steps, *spare[: most - len(steps)]])
 
 
+@dataclass(eq=False, repr=False)
 class TraceDisplay:
     """Decision boundary before and after each update of a run.
 
@@ -256,11 +254,7 @@ class TraceDisplay:
     0 mistakes
     """
 
-    axes_: list[Any]
-    figure_: Any
-
-    def __init__(self, replay: Replay) -> None:
-        self.replay = replay
+    replay: Replay
 
     @classmethod
     def from_estimator(
