@@ -168,7 +168,19 @@ def encode_labels(
     Raise ValueError on continuous values and, if `two` is true, on more than two labels.
     """
     y = check_labels(y)
-    labels = find_two_labels(y) if known is None else known
+    if known is not None:
+        labels = known
+    elif len(y) == 0:
+        raise ValueError("y is empty; give one label for each row of X.")
+    else:  # the first two different labels, usually in the first rows
+        others = (int(np.asarray(some != some[0], dtype=bool).argmax()) for some in (y[:SAMPLE], y))
+        other = next((n for n in others if n), 0)
+        if not other:
+            only = quote(y[:1].tolist()[0])
+            raise ValueError(
+                f"y has only one class, {only}; learning needs examples of two classes."
+            )
+        labels = sort_labels(y[[0, other]])
     if len(labels) == 2:
         is_positive = np.asarray(y == labels[1], dtype=bool)
         is_either = np.asarray(y == labels[0], dtype=bool)
@@ -215,20 +227,6 @@ def check_labels(y: Any) -> NDArray[Any]:
         what = "NaN" if is_missing(labels[bad[0]]) else "infinity"
         raise RowError(f"Input y contains {what} in ", int(bad[0]), "; each row needs a label.")
     return labels
-
-
-def find_two_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the first two different labels, sorted; raise ValueError if all are equal."""
-    if len(y) == 0:
-        raise ValueError("y is empty; give one label for each row of X.")
-    for some in (y[:SAMPLE], y):  # usually the first rows have two different labels
-        other = int(np.asarray(some != some[0], dtype=bool).argmax())
-        if other:
-            pair = some[[0, other]]
-            return sort_labels(pair) if pair.dtype.kind == "O" else np.sort(pair)
-    raise ValueError(
-        f"y has only one class, {quote(y[:1].tolist()[0])}; learning needs examples of two classes."
-    )
 
 
 def one_class_labels(y: Any) -> NDArray[Any] | None:

@@ -110,7 +110,11 @@ def experiment(
     target = g = np.zeros(dim + 1)
     for i in range(runs):
         target = random_target(dim, rng)
-        run = algorithms.pla(random_examples(target, n_examples, noise, rng), rule, budget)
+        X = rng.uniform(-1, 1, (n_examples, dim))
+        y = np.where(X @ target[1:] + target[0] > 0, 1, -1).astype(np.int8)
+        if noise:
+            y[rng.random(n_examples) < noise] *= -1
+        run = algorithms.pla(Examples(X, y, np.array([-1, 1])), rule, budget)
         g = run.hypothesis.w
         updates[i], separated[i] = run.updates, run.separated
         disagreement[i] = disagree(target, g, rng)
@@ -123,17 +127,6 @@ def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
     # The only direction orthogonal to all augmented points: the last right singular vector.
     normal = np.linalg.svd(points)[2][-1]
     return np.asarray(normal * rng.choice([-1.0, 1.0]))
-
-
-def random_examples(
-    target: NDArray[np.float64], n: int, noise: float, rng: np.random.Generator
-) -> Examples:
-    """Draw n examples labeled by a target, flipping each label with probability `noise`."""
-    X = rng.uniform(-1, 1, (n, len(target) - 1))
-    y = np.where(X @ target[1:] + target[0] > 0, 1, -1).astype(np.int8)
-    if noise:
-        y[rng.random(n) < noise] *= -1
-    return Examples(X, y, np.array([-1, 1]))
 
 
 def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,8 +55,9 @@ class Scaling:
             return cls(zeros, _power_of_two(spread.largest))
         flat = spread.flat
         width = _power_of_two(np.where(flat, spread.largest, spread.deviation))
+        mean = (spread.shift + spread.sums / np.maximum(spread.count, 1)) * spread.unit
         # Rounded to a grid, so that it does not depend on the order of summation.
-        centre = np.rint(spread.mean / width * GRID) / GRID * width
+        centre = np.rint(mean / width * GRID) / GRID * width
         return cls(np.where(flat, 0.0, centre), width)
 
     def apply(self, examples: Examples) -> Examples:
@@ -111,11 +112,6 @@ class Spread:
     def flat(self) -> NDArray[np.bool_]:
         """Whether each column is constant, up to rounding."""
         return self.deviation <= 1e-12 * self.largest
-
-    @property
-    def mean(self) -> Floats:
-        """Mean of each column."""
-        return (self.shift + self.sums / np.maximum(self.count, 1)) * self.unit
 
     @property
     def deviation(self) -> Floats:
@@ -200,14 +196,18 @@ def strengths(
     be compared; weight × standard deviation can. Two labels have one score. With more labels, the
     mean weight over the labels is subtracted because it changes no prediction.
     """
-    spread = Spread.of(blocks)
-    if hypothesis.w.ndim == 1:
-        return [[Strength(*found) for found in _ranked(hypothesis.w[1:], spread)]]
-    weights = hypothesis.w[:, 1:] - hypothesis.w[:, 1:].mean(axis=0)
-    return [
-        [LabelStrength(*found, label) for found in _ranked(w, spread)]
-        for w, label in zip(weights, labels, strict=True)
-    ]
+    spread, many = Spread.of(blocks), hypothesis.w.ndim > 1
+    weights = np.atleast_2d(hypothesis.w)[:, 1:]
+    weights = weights - weights.mean(axis=0) if many else weights
+    names = spread.names or default_names(weights.shape[1])
+    with np.errstate(over="ignore"):
+        changes = np.nan_to_num(weights * spread.deviation)
+    rankings = []
+    for k, (w, change) in enumerate(zip(weights, changes, strict=True)):
+        order = np.argsort(-np.abs(change), kind="stable").tolist()
+        found = [(names[i], float(w[i]), float(change[i])) for i in order]
+        rankings.append([LabelStrength(*f, labels[k]) if many else Strength(*f) for f in found])
+    return rankings
 
 
 def thresholds_of(hypothesis: Hypothesis) -> list[float]:
@@ -215,11 +215,3 @@ def thresholds_of(hypothesis: Hypothesis) -> list[float]:
     thresholds = -hypothesis.w[:, 0] * hypothesis.x0
     centered: list[float] = (thresholds - thresholds.mean()).tolist()
     return centered
-
-
-def _ranked(weights: Floats, spread: Spread) -> Iterator[tuple[str, float, float]]:
-    names = spread.names or default_names(len(weights))
-    with np.errstate(over="ignore"):
-        strength = np.nan_to_num(weights * spread.deviation)
-    for i in np.argsort(-np.abs(strength), kind="stable"):
-        yield names[i], float(weights[i]), float(strength[i])

@@ -148,23 +148,22 @@ def draw_line(ax: Axes, line: Line, box: Polygon, **look: Any) -> None:
 
 def draw_weights(ax: Axes, now: Line, box: Polygon, before: Line | None = None) -> None:
     """Draw w as an arrow, or as one arrow per label, and earlier weights as gray arrows."""
+    from matplotlib.patheffects import withStroke
+
     if isinstance(now, Boundary):
         if isinstance(before, Boundary):
             draw_arrow(ax, before, box, "", color=PALE, linewidth=1.2)
         draw_arrow(ax, now, box)
-    elif now.is_nonzero:
-        _draw_compass(ax, now.planes, before.planes if isinstance(before, Regions) else now.planes)
-
-
-def _draw_compass(ax: Axes, now: Sequence[Boundary], old: Sequence[Boundary]) -> None:
-    """Draw each label's weights as an arrow from one point, and earlier weights in gray."""
-    from matplotlib.patheffects import withStroke
-
-    longest = max(plane.size for plane in (*now, *old)) or 1.0
+        return
+    if not now.is_nonzero:
+        return
+    # With several labels all arrows begin at one point in the corner.
+    old = before.planes if isinstance(before, Regions) else now.planes
+    longest = max(plane.size for plane in (*now.planes, *old)) or 1.0
     halo = [withStroke(linewidth=4, foreground="white")]
     look: dict[str, Any] = {"linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "path_effects": halo}
     foot = np.array(COMPASS)
-    for was, plane, (_, color, _) in zip(old, now, MARKS, strict=False):
+    for was, plane, (_, color, _) in zip(old, now.planes, MARKS, strict=False):
         for w, shade in [(was, PALE)] * (was != plane) + [(plane, color)]:
             tip = foot + ARROW * np.array([w.a, w.b]) / longest
             arrow = {"arrowstyle": "-|>,head_width=.2,head_length=.3", "color": shade, **look}

@@ -317,15 +317,25 @@ class TraceDisplay:
         dpi : int, default=100
             Resolution in dots per inch. A frame is 4.6 by 5 inches.
         """
+        from matplotlib.animation import FFMpegWriter, PillowWriter
+
         last = len(self.replay)
         moments = [0, *spread(last, FRAMES)] if t is None else t
         at = self.replay.select(moments)
-        writer = _writer(Path(path), fps)
+        kind = Path(path).suffix.lower()
+        if kind not in (".gif", ".mp4"):
+            raise ValueError(f"cannot animate {path}: the name must end in .gif or .mp4.")
+        if kind == ".mp4" and not FFMpegWriter.isAvailable():
+            raise ValueError(
+                f"cannot animate {path}: .mp4 needs the program ffmpeg, which is not installed; "
+                "install it, or give a .gif."
+            )
+        writer: Any = FFMpegWriter(fps=fps) if kind == ".mp4" else PillowWriter(fps=fps)  # type: ignore[arg-type]
         figure, (ax,) = make_axes(None, 1, (4.6, 5.0))
         draw_legend(figure, self._marks(), most=3)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                made = Path(folder) / f"frames{Path(path).suffix.lower()}"
+                made = Path(folder) / f"frames{kind}"
                 with writer.saving(figure, str(made), dpi):
                     for frame in self.replay.frames(at):
                         ax.clear()
@@ -347,20 +357,25 @@ class TraceDisplay:
 
         labels = self.replay.trace.known_origin().examples.labels.tolist()
 
-        def point(label: str, size: float, color: str, **look: Any) -> Any:
-            look = {"marker": "o", "markerfacecolor": "none", **look}
-            return Line2D([], [], ls="none", label=label, ms=size, markeredgecolor=color, **look)
+        def point(label: str, mark: str, size: float, edge: str, **look: Any) -> Any:
+            look = {"ls": "none", "ms": size, "mfc": "none", **look}
+            return Line2D([], [], label=label, marker=mark, markeredgecolor=edge, **look)
 
-        def named(place: int) -> Any:
-            mark, color, _ = MARKS[place]
-            look = {"marker": mark, "markerfacecolor": color if mark == "D" else "none"}
-            return point(escape_text(str(labels[place])), 6, color, markeredgewidth=1.5, **look)
-
-        places = range(len(labels)) if len(labels) > 2 else (1, 0)
+        named = [
+            point(
+                escape_text(str(label)),
+                mark,
+                6,
+                color,
+                mew=1.5,
+                mfc=color * (mark == "D") or "none",
+            )
+            for label, (mark, color, _) in zip(labels, MARKS, strict=False)
+        ]
         marks = [
-            *map(named, places),
-            point("mistake", 11, INK, markeredgewidth=0.8),
-            point("update", 11, INK, markerfacecolor=SPOT),
+            *(named if len(labels) > 2 else named[::-1]),
+            point("mistake", "o", 11, INK, mew=0.8),
+            point("update", "o", 11, INK, mfc=SPOT),
             Line2D([], [], color=PALE, linestyle="--", label="line before"),
             Line2D([], [], color=INK, linewidth=1.6, label="line after"),
         ]
@@ -393,19 +408,3 @@ def draw_frame(ax: Any, frame: Frame) -> None:
         )
     draw_points(ax, scene)
     draw_weights(ax, scene.line, box, frame.before)
-
-
-def _writer(path: Path, fps: float) -> Any:
-    from matplotlib.animation import FFMpegWriter, PillowWriter
-
-    kind = path.suffix.lower()
-    if kind == ".gif":
-        return PillowWriter(fps=fps)  # type: ignore[arg-type]
-    if kind != ".mp4":
-        raise ValueError(f"cannot animate {path}: the name must end in .gif or .mp4.")
-    if not FFMpegWriter.isAvailable():
-        raise ValueError(
-            f"cannot animate {path}: .mp4 needs the program ffmpeg, which is not installed; "
-            "install it, or give a .gif."
-        )
-    return FFMpegWriter(fps=fps)  # type: ignore[arg-type]
