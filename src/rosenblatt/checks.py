@@ -180,7 +180,8 @@ def encode_labels(
             raise ValueError(
                 f"y has only one class, {only}; learning needs examples of two classes."
             )
-        labels = sort_labels(y[[0, other]])
+        pair = y[[0, other]]
+        labels = sort_labels(pair) if pair.dtype.kind == "O" else np.sort(pair)
     if len(labels) == 2:
         is_positive = np.asarray(y == labels[1], dtype=bool)
         is_either = np.asarray(y == labels[0], dtype=bool)

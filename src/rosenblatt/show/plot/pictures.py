@@ -358,18 +358,11 @@ class TraceDisplay:
         labels = self.replay.trace.known_origin().examples.labels.tolist()
 
         def point(label: str, mark: str, size: float, edge: str, **look: Any) -> Any:
-            look = {"ls": "none", "ms": size, "mfc": "none", **look}
+            look = {"ls": "none", "ms": size, "mfc": edge if mark == "D" else "none", **look}
             return Line2D([], [], label=label, marker=mark, markeredgecolor=edge, **look)
 
         named = [
-            point(
-                escape_text(str(label)),
-                mark,
-                6,
-                color,
-                mew=1.5,
-                mfc=color * (mark == "D") or "none",
-            )
+            point(escape_text(str(label)), mark, 6, color, mew=1.5)
             for label, (mark, color, _) in zip(labels, MARKS, strict=False)
         ]
         marks = [
