@@ -70,7 +70,8 @@ def test_a_projection_keeps_every_side_and_distance(many, shape):
     scene = scene_of(examples_of(clf, shape(X), y), hypothesis_of(clf))
     distances = clf.decision_function(X) / np.linalg.norm(clf.coef_)
     np.testing.assert_allclose(scene.points[:, 0], distances, atol=1e-9)
-    assert (scene.line.b, scene.line.c) == pytest.approx((0, 0), abs=1e-9)
+    line = scene.regions.planes[1]
+    assert (line.b, line.c) == pytest.approx((0, 0), abs=1e-9)
     # The second direction is the one of most variance among those at right angles to w.
     u = clf.coef_[0] / np.linalg.norm(clf.coef_)
     rest = (X - X.mean(axis=0)) @ (np.eye(6) - np.outer(u, u))
@@ -156,8 +157,8 @@ def test_a_frame_shows_the_line_before_and_after(separable):
 def test_with_many_features_both_hyperplanes_of_a_frame_are_edge_on(many):
     clf, X, _ = many
     for frame in Replay(clf.trace_).frames(range(1, clf.n_updates_ + 1)):
-        for line, t in ((frame.before, frame.t - 1), (frame.scene.line, frame.t)):
-            w = clf.trace_.weights(t)
+        for regions, t in ((frame.before, frame.t - 1), (frame.scene.regions, frame.t)):
+            w, line = clf.trace_.weights(t), regions.planes[1]
             seen = frame.scene.points @ [line.a, line.b] + line.c
             np.testing.assert_allclose(seen, X @ w[1:] + w[0], atol=1e-8)
 

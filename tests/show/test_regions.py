@@ -115,7 +115,7 @@ def test_three_labels_with_many_features_lie_in_their_true_regions():
     clf = rb.PocketPerceptron(random_state=0, max_updates=100).fit(X, y)
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
     scene = scene_of(examples, h)
-    planes = np.array([[p.c, p.a, p.b] for p in scene.line.planes])
+    planes = np.array([[p.c, p.a, p.b] for p in scene.regions.planes])
     seen = np.column_stack((np.ones(len(X)), scene.points)) @ planes.T
     true = clf.decision_function(X)
     np.testing.assert_allclose(seen - seen[:, :1], true - true[:, :1], atol=1e-9)
@@ -155,7 +155,7 @@ def test_a_frame_shows_what_an_update_against_a_competing_class_moved():
     clf = rb.Perceptron(order="random", random_state=1).fit(X, y)
     frames = list(Replay(clf.trace_).frames(range(clf.n_updates_ + 1)))
     for t, frame in enumerate(frames):
-        now = np.array([[p.c, p.a, p.b] for p in frame.scene.line.planes])
+        now = np.array([[p.c, p.a, p.b] for p in frame.scene.regions.planes])
         np.testing.assert_array_equal(now, clf.trace_.weights(t))
         if t:
             row, rival = clf.trace_.examples[t - 1], clf.trace_.rivals[t - 1]

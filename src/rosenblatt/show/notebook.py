@@ -82,7 +82,7 @@ def _train(X: Any, y: Any) -> Story:
 
 def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
     """Draw a scene as SVG, for viewers that cannot show the widget."""
-    box, line = scene.box, scene.line
+    box, regions = scene.box, scene.regions
     (left, bottom), _, (right, top), _ = box
 
     def at(x: float, y: float) -> str:
@@ -95,10 +95,10 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
     colour = colours()
     areas = [
         (traced(part), colour[f"{name}-area"], "none")
-        for part, name in zip(line.parts(box), SIGNS, strict=False)
+        for part, name in zip(regions.parts(box), SIGNS, strict=False)
         if part
     ]
-    paths = [*areas, ("".join(map(traced, line.edges(box))), "none", colour["ink"])]
+    paths = [*areas, ("".join(map(traced, regions.edges(box))), "none", colour["ink"])]
     for place, (name, sign) in enumerate(SIGNS.items()):
         drawn = "".join(f"M{at(x, y)} {sign}" for x, y in scene.points[scene.places == place])
         paths.append((drawn, colour[name] if name == "fifth" else "none", colour[name]))

@@ -1,4 +1,4 @@
-"""Half-planes, regions of several labels and lines between regions, clipped to a picture."""
+"""The region of each label in the plane and the lines between regions, clipped to a picture."""
 
 from __future__ import annotations
 
@@ -62,14 +62,13 @@ class Boundary:
         """Whether any coefficient is not zero."""
         return bool(self.size or self.c)
 
-    def moved(self, distance: float, sign: int = 1) -> Boundary:
-        """Return the line moved toward side `sign`, which is the positive side of the result."""
-        return Boundary(sign * self.a, sign * self.b, sign * self.c - distance * self.size)
+    def moved(self, distance: float) -> Boundary:
+        """Return the line moved toward its positive side."""
+        return Boundary(self.a, self.b, self.c - distance * self.size)
 
-    def side(self, box: Polygon, distance: float, sign: int = 1) -> Polygon:
-        """Return the part of a box on one side of the line, at least a distance away."""
-        line = self.moved(distance, sign)
-        return clip(box, (line.c, line.a, line.b))
+    def side(self, box: Polygon, distance: float) -> Polygon:
+        """Return the part of a box on the positive side, at least a distance from the line."""
+        return clip(box, (self.c - distance * self.size, self.a, self.b))
 
     def ends(self, box: Polygon) -> Polygon:
         """Return the two points where the line crosses the edge of a box, or an empty list."""
@@ -80,22 +79,12 @@ class Boundary:
         on = [(x, y) for x, y in corners if abs(self.a * x + self.b * y + self.c) <= nearest]
         return [min(on), max(on)] if len(on) > 1 else []
 
-    def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the parts of a box on the negative and the positive side, away from the line.
-
-        Both parts keep at least the given distance from the line.
-        """
-        return [self.side(box, distance, sign) for sign in (-1, 1)] if self.is_nonzero else []
-
-    def edges(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the segment of the line in a box or, given a distance, of two parallel lines."""
-        lines = (self.moved(distance), self.moved(distance, -1)) if distance else (self,)
-        return [ends for line in lines if (ends := line.ends(box))]
-
 
 @dataclass(frozen=True)
 class Regions:
     """The convex parts of the plane in which each of K labels has the highest score.
+
+    With two labels, the score of the first is 0.
 
     Examples
     --------

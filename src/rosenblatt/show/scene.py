@@ -60,12 +60,12 @@ class View:
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
-    def line(self, h: Hypothesis) -> Boundary | Regions:
-        """Return the decision boundary in the plane: a line, or regions if there are K labels."""
-        planes = tuple(
-            Boundary(a, b, c) for c, a, b in self.lines(np.atleast_2d(h.w), h.x0).tolist()
-        )
-        return planes[0] if len(planes) == 1 else Regions(planes, h.zero > 0)
+    def regions(self, h: Hypothesis) -> Regions:
+        """Return the region of each label in the plane."""
+        lines = self.lines(np.atleast_2d(h.w), h.x0).tolist()
+        planes = [Boundary(a, b, c) for c, a, b in lines]
+        planes = [Boundary(0.0, 0.0, 0.0), *planes] if len(planes) == 1 else planes
+        return Regions(tuple(planes), h.zero > 0)
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
@@ -133,7 +133,7 @@ class Scene:
     rows: NDArray[np.intp]  # their row numbers
     places: NDArray[np.intp]  # positions of their labels in `labels`
     wrong: NDArray[np.bool_]  # whether they are misclassified
-    line: Boundary | Regions
+    regions: Regions
     n: int  # number of all examples, drawn or not
     mistakes: int  # number of mistakes on all examples
     margin: float | None  # distance of the nearest example, without x0; None if there are mistakes
@@ -164,12 +164,12 @@ class Scene:
 
     def to_json(self) -> dict[str, Any]:
         """Return the scene as JSON for ``page/static/report.js``."""
-        line, many = self.line, isinstance(self.line, Regions)
-        planes = line.planes if isinstance(line, Regions) else [line]
+        many = len(self.labels) > 2
+        planes = self.regions.planes if many else self.regions.planes[1:]
         return {
             "points": self.points.tolist(),
             "targets": (self.places if many else 2 * self.places - 1).tolist(),
-            "last": isinstance(line, Regions) and line.last,
+            "last": many and self.regions.last,
             "wrong": np.flatnonzero(self.wrong).tolist(),
             "lines": [[plane.c, plane.a, plane.b] for plane in planes],
             "names": self.names,
@@ -201,7 +201,7 @@ def scene_of(
         rows,
         examples.places[rows],
         wrong[rows],
-        view.line(h),
+        view.regions(h),
         n=examples.n,
         mistakes=len(mistakes),
         margin=margin,

@@ -13,7 +13,6 @@ from rosenblatt.text import sanitize
 
 Axes: TypeAlias = Any  # of Matplotlib, which is imported where something is drawn
 Figure: TypeAlias = Any
-Line: TypeAlias = Boundary | Regions
 INK, PALE = "#222222", "#8a8a8a"
 YES, NO = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermilion
 YES_SIDE, NO_SIDE = "#d9e8f3", "#fdf1e7"  # differ in grayscale as well
@@ -123,42 +122,42 @@ def draw_points(ax: Axes, scene: Scene) -> None:
         ax.scatter(*scene.points[scene.wrong].T, label="mistake", **look)
 
 
-def draw_sides(ax: Axes, line: Line, box: Polygon, above: float = 0.0) -> None:
+def draw_sides(ax: Axes, regions: Regions, box: Polygon, above: float = 0.0) -> None:
     """Fill the region of each label in a pale color, unless all scores are equal."""
-    for part, (_, _, color) in zip(line.parts(box, above), MARKS, strict=False):
+    for part, (_, _, color) in zip(regions.parts(box, above), MARKS, strict=False):
         if len(part) > 2:
             ax.fill(*zip(*part, strict=True), color=color, linewidth=0, zorder=0)
 
 
-def draw_band(ax: Axes, line: Line, box: Polygon, margin: float) -> None:
+def draw_band(ax: Axes, regions: Regions, box: Polygon, margin: float) -> None:
     """Draw the empty margin around the line: paler, with dotted edges."""
     ax.fill(*zip(*box, strict=True), color="white", alpha=0.65, linewidth=0, zorder=0)
-    draw_sides(ax, line, box, margin)
-    for ends in line.edges(box, margin):
+    draw_sides(ax, regions, box, margin)
+    for ends in regions.edges(box, margin):
         ax.plot(*zip(*ends, strict=True), color=INK, lw=0.9, ls=(0, (1, 2)), zorder=2)
 
 
-def draw_line(ax: Axes, line: Line, box: Polygon, **look: Any) -> None:
+def draw_line(ax: Axes, regions: Regions, box: Polygon, **look: Any) -> None:
     """Draw the line, or the lines between regions, inside the box."""
     look = {"color": INK, "linewidth": 1.6, "zorder": 2, "solid_capstyle": "round", **look}
-    for ends in line.edges(box):
+    for ends in regions.edges(box):
         ax.plot(*zip(*ends, strict=True), **look)
         look["label"] = "_"  # one entry in the legend
 
 
-def draw_weights(ax: Axes, now: Line, box: Polygon, before: Line | None = None) -> None:
+def draw_weights(ax: Axes, now: Regions, box: Polygon, before: Regions | None = None) -> None:
     """Draw w as an arrow, or as one arrow per label, and earlier weights as gray arrows."""
     from matplotlib.patheffects import withStroke
 
-    if isinstance(now, Boundary):
-        if isinstance(before, Boundary):
-            draw_arrow(ax, before, box, "", color=PALE, linewidth=1.2)
-        draw_arrow(ax, now, box)
+    if len(now.planes) == 2:
+        if before is not None:
+            draw_arrow(ax, before.planes[1], box, "", color=PALE, linewidth=1.2)
+        draw_arrow(ax, now.planes[1], box)
         return
     if not now.is_nonzero:
         return
     # With several labels all arrows begin at one point in the corner.
-    old = before.planes if isinstance(before, Regions) else now.planes
+    old = now.planes if before is None else before.planes
     longest = max(plane.size for plane in (*now.planes, *old)) or 1.0
     halo = [withStroke(linewidth=4, foreground="white")]
     look: dict[str, Any] = {"linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "path_effects": halo}

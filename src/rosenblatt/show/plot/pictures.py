@@ -32,7 +32,7 @@ from rosenblatt.show.plot.drawing import (
     import_pyplot,
     make_axes,
 )
-from rosenblatt.show.regions import Boundary, Regions
+from rosenblatt.show.regions import Regions
 from rosenblatt.show.scene import Floats, Scene, scene_of, view_of
 from rosenblatt.text import plural
 from rosenblatt.trace import Trace
@@ -78,7 +78,7 @@ class BoundaryDisplay:
     'no mistakes on 4 examples; nearest at distance 0.277'
     >>> X, y = [[2, 0], [0, 2], [-2, -2], [-1, 2]], ["east", "north", "south", "north"]
     >>> display = rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
-    >>> len(display.scene.line.parts(display.scene.box))
+    >>> len(display.scene.regions.parts(display.scene.box))
     3
     """
 
@@ -113,18 +113,18 @@ class BoundaryDisplay:
             Title (default: the number of mistakes, or the margin).
         """
         scene = self.scene
-        line, box, margin = scene.line, scene.box, scene.margin
+        regions, box, margin = scene.regions, scene.box, scene.margin
         self.figure_, (self.ax_,) = make_axes(ax, 1, (4.8, 2.3 if scene.flat else 5.2))
         if title is None:
             title, drawn = scene.summary(), len(scene.points)
             title += "" if drawn == scene.n else f" ({drawn:,} drawn)"
         fit_axes(self.ax_, scene, title)
-        draw_sides(self.ax_, line, box)
+        draw_sides(self.ax_, regions, box)
         if margin is not None:
-            draw_band(self.ax_, line, box, margin)
-        draw_line(self.ax_, line, box)
+            draw_band(self.ax_, regions, box, margin)
+        draw_line(self.ax_, regions, box)
         draw_points(self.ax_, scene)
-        draw_weights(self.ax_, line, box)
+        draw_weights(self.ax_, regions, box)
         draw_own_legend(self.ax_, given=ax is not None)
         return self
 
@@ -170,10 +170,10 @@ class Replay:
         view = view_of(examples, h, beside)
         scene = scene_of(examples, h, view, () if row is None else (row,))
 
-        def line(v: Floats | None, seen: bool) -> Boundary | Regions | None:
+        def line(v: Floats | None, seen: bool) -> Regions | None:
             if v is None or not seen:
                 return None
-            return view.line(Hypothesis.of(examples.shaped(v), examples.x0, self.zero))
+            return view.regions(Hypothesis.of(examples.shaped(v), examples.x0, self.zero))
 
         # With more than two features the plane contains w(t) and w(t-1), but not the pocket; that
         # of several labels contains w(t) alone.
@@ -189,9 +189,9 @@ class Frame:
 
     t: int
     scene: Scene  # the examples and the line of w(t)
-    before: Boundary | Regions | None  # the line of w(t - 1)
+    before: Regions | None  # the line of w(t - 1)
     row: int | None  # row of the update from w(t - 1) to w(t)
-    pocket: Boundary | Regions | None = None  # the line of the pocket weights
+    pocket: Regions | None = None  # the line of the pocket weights
     rival: str | None = None  # competing class of the update, with more than two labels
 
     @property
@@ -381,13 +381,13 @@ def draw_frame(ax: Any, frame: Frame) -> None:
     """Draw one frame of a run on axes."""
     scene, box = frame.scene, frame.scene.box
     fit_axes(ax, scene, frame.title)
-    draw_sides(ax, scene.line, box)
+    draw_sides(ax, scene.regions, box)
     if frame.before is not None:
         draw_line(ax, frame.before, box, color=PALE, linestyle="--", label="line before")
     if frame.pocket is not None:
         look = {"color": POCKET, "linewidth": 3.0, "alpha": 0.55}
         draw_line(ax, frame.pocket, box, label="pocket", **look)
-    draw_line(ax, scene.line, box, label="line after" if frame.row is not None else "line")
+    draw_line(ax, scene.regions, box, label="line after" if frame.row is not None else "line")
     if frame.row is not None:
         spot = scene.points[scene.rows == frame.row]
         ax.scatter(
@@ -400,4 +400,4 @@ def draw_frame(ax: Any, frame: Frame) -> None:
             label="update",
         )
     draw_points(ax, scene)
-    draw_weights(ax, scene.line, box, frame.before)
+    draw_weights(ax, scene.regions, box, frame.before)
