@@ -81,13 +81,6 @@ class NotJsonError(ValueError):
     """Error about invalid JSON; its message lacks the subject, which is the name of the file."""
 
 
-class Text(NamedTuple):
-    """Bytes of a JSON text, and the size of the file they came from, which may be compressed."""
-
-    data: bytes
-    size: int
-
-
 def read(path: str) -> Any:
     """Return the value of a JSON file, which may be compressed; "-" is standard input."""
     text = read_text(path)
@@ -123,21 +116,24 @@ def parse(text: str | bytes, size: int | None = None) -> Any:
         raise NotJsonError("is not JSON" if data.strip() else "is empty") from None
 
 
-def read_text(path: str) -> Text:
-    """Return the decompressed bytes of a JSON file; raise DataError if the file is too large."""
+def read_text(path: str) -> tuple[bytes, int]:
+    """Return the decompressed bytes of a JSON file, and its size on disk.
+
+    Raises DataError if the file is too large.
+    """
     try:
         packed = _read_bytes(path)
     except (OSError, ValueError) as trouble:  # ValueError: a name with a null byte
         raise make_open_error(path, trouble) from None
     kind = next((name for magic, name in COMPRESSIONS.items() if packed.startswith(magic)), None)
     if kind is None:
-        return Text(packed, len(packed))
+        return packed, len(packed)
     most = min(LARGEST, max(UNPACKED, RATIO * len(packed)))
     try:
         # Count the bytes before keeping any: a small file can unpack to gigabytes.
         size = sum(map(len, _blocks(packed, kind, most)))
         if size <= most:
-            return Text(b"".join(_blocks(packed, kind, most)), len(packed))
+            return b"".join(_blocks(packed, kind, most)), len(packed)
     except (OSError, ValueError):
         raise DataError(f"{_name(path)} is damaged: it cannot be unpacked.") from None
     raise DataError(f"{_name(path)} unpacks to more than {most:,} bytes, too many for its size.")

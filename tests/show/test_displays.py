@@ -227,7 +227,7 @@ def test_a_run_from_nonzero_weights_still_has_its_squeeze():
 
 def test_the_pocket_curve_shows_the_mistakes_of_each_w(noisy):
     clf, X, y = noisy
-    curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
+    curve = rb.PocketDisplay.from_estimator(clf, X, y)
     signs = np.where(y == "good", 1, -1)
     for t, mistakes in zip(curve.t, curve.mistakes, strict=True):
         w = clf.trace_.weights(t)
@@ -239,7 +239,7 @@ def test_the_pocket_curve_shows_the_mistakes_of_each_w(noisy):
 def test_a_long_pocket_run_is_sampled_at_many_steps():
     X, y = cloud(noise=6)
     clf = rb.PocketPerceptron(max_updates=5000, random_state=0).fit(X, y)
-    curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
+    curve = rb.PocketDisplay.from_estimator(clf, X, y)
     assert 2000 <= len(curve.t) <= 2000 + len(clf.history_)
     assert {t for t, _ in clf.history_} <= set(curve.t.tolist())
 

@@ -173,7 +173,7 @@ def test_a_run_of_several_labels_has_all_its_pictures(tmp_path):
     assert [text.get_text() for text in display.figure_.legends[0].get_texts()][:3] == list("abc")
     display.animate(tmp_path / "run.gif", t=[0, 1, 2], dpi=30)
     assert (tmp_path / "run.gif").stat().st_size
-    curve = rb.PocketDisplay.from_estimator(clf, X, y).curve
+    curve = rb.PocketDisplay.from_estimator(clf, X, y)
     assert curve.pocket[-1] == clf.n_mistakes_
     title = rb.GuaranteeDisplay.from_estimator(clf, X, y).axes_[0].get_title(loc="left")
     assert f"{int(rb.separability(X, y).bound):,}" in title

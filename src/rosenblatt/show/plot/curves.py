@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -28,7 +28,6 @@ from rosenblatt.show.plot.drawing import (
     style_axes,
 )
 from rosenblatt.text import floor_bound, plural
-from rosenblatt.trace import Trace
 
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
@@ -179,37 +178,6 @@ def _name(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class PocketCurve:
-    """Mistakes (by sample weight, if given) of w(t) and of the pocket weights during a run."""
-
-    t: NDArray[np.intp]  # the moments: all, or at most about 2,000 of them
-    mistakes: NDArray[np.float64]  # of w(t) on all examples
-    pocket: NDArray[np.float64]  # of the pocket weights
-
-    @classmethod
-    def of(cls, trace: Trace, history: Sequence[tuple[int, float]], zero: int = 0) -> Self:
-        """Count the mistakes of w(t) during a run, and take the pocket's from `history`.
-
-        Examples
-        --------
-        >>> import rosenblatt as rb
-        >>> clf = rb.PocketPerceptron(max_updates=3, order="cycle")
-        >>> clf = clf.fit([[0.0], [1.0], [2.0]], [0, 1, 0])
-        >>> curve = PocketCurve.of(clf.trace_, clf.history_)
-        >>> curve.mistakes.tolist(), curve.pocket.tolist()
-        ([3.0, 1.0, 2.0, 1.0], [3.0, 1.0, 1.0, 1.0])
-        """
-        changes = np.array([t for t, _ in history], dtype=np.intp)
-        costs = np.array([cost for _, cost in history], dtype=np.float64)
-        t = np.arange(len(trace) + 1)
-        if len(trace) >= MOST:  # each moment needs a pass over all examples
-            t = np.union1d(np.linspace(0, len(trace), MOST).astype(np.intp), changes)
-        judge = Judge(trace.known_origin().examples, zero)
-        mistakes = np.array([judge.alone(w) for w in trace.walk(t.tolist())], dtype=np.float64)
-        return cls(t, mistakes, costs[np.searchsorted(changes, t, side="right") - 1])
-
-
 def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
     """Return the estimator or the last step of a pipeline; raise ValueError without `attribute`."""
     hypothesis_of(clf)  # raises an error for estimators that are not fitted or not linear
@@ -221,12 +189,14 @@ def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
 
 @dataclass(eq=False, repr=False)
 class PocketDisplay:
-    """Mistakes of w(t) and of the pocket after each update.
+    """Mistakes of w(t) and of the pocket after each update; with sample weights, their weight.
 
     Parameters
     ----------
-    curve : PocketCurve
-        Mistakes along the run, as `from_estimator` computes them.
+    t : array of int
+        Moments of the run: all, or about 2,000 of them.
+    mistakes, pocket : arrays, one entry per moment
+        Mistakes of w(t) and of the pocket on all examples.
 
     Attributes
     ----------
@@ -242,9 +212,15 @@ class PocketDisplay:
     >>> clf = rb.PocketPerceptron(max_updates=50, random_state=0).fit(X, y)
     >>> rb.PocketDisplay.from_estimator(clf, X, y).ax_.get_title(loc="left")
     '2 mistakes in the pocket after 50 updates'
+    >>> clf = rb.PocketPerceptron(max_updates=3, order="cycle").fit([[0], [1], [2]], [0, 1, 0])
+    >>> display = rb.PocketDisplay.from_estimator(clf, [[0], [1], [2]], [0, 1, 0])
+    >>> display.mistakes.tolist(), display.pocket.tolist()
+    ([3.0, 1.0, 2.0, 1.0], [3.0, 1.0, 1.0, 1.0])
     """
 
-    curve: PocketCurve
+    t: NDArray[np.intp]
+    mistakes: NDArray[np.float64]
+    pocket: NDArray[np.float64]
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
@@ -261,7 +237,15 @@ class PocketDisplay:
         """
         last = _fitted(clf, "history_", "has no pocket; fit a PocketPerceptron.")
         trace = trace_of(clf, X, y)
-        return cls(PocketCurve.of(trace, last.history_, last._zero)).plot(ax=ax)
+        changes = np.array([t for t, _ in last.history_], dtype=np.intp)
+        costs = np.array([cost for _, cost in last.history_], dtype=np.float64)
+        t = np.arange(len(trace) + 1)
+        if len(trace) >= MOST:  # each moment needs a pass over all examples
+            t = np.union1d(np.linspace(0, len(trace), MOST).astype(np.intp), changes)
+        judge = Judge(trace.known_origin().examples, last._zero)
+        mistakes = np.array([judge.alone(w) for w in trace.walk(t.tolist())], dtype=np.float64)
+        pocket = costs[np.searchsorted(changes, t, side="right") - 1]
+        return cls(t, mistakes, pocket).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Plot the mistakes.
@@ -271,17 +255,17 @@ class PocketDisplay:
         ax : Axes, optional
             Axes to plot on (default: a new figure).
         """
-        curve = self.curve
+        last = int(self.t[-1])
         self.figure_, (self.ax_,) = make_axes(ax, 1, (6.4, 3.6))
-        kept = plural(float(curve.pocket[-1]), "mistake")
-        title = f"{kept} in the pocket after {plural(int(curve.t[-1]), 'update')}"
+        kept = plural(float(self.pocket[-1]), "mistake")
+        title = f"{kept} in the pocket after {plural(last, 'update')}"
         style_axes(self.ax_, ("updates t", "mistakes"), title)
-        self.ax_.plot(curve.t, curve.mistakes, color=PALE, linewidth=0.8, label="w(t)")
+        self.ax_.plot(self.t, self.mistakes, color=PALE, linewidth=0.8, label="w(t)")
         pocket = {"color": INK, "linewidth": 2.2, "label": "pocket"}
-        self.ax_.step(curve.t, curve.pocket, where="post", **pocket)
+        self.ax_.step(self.t, self.pocket, where="post", **pocket)
         # w(0) = 0 misclassifies every example and would dominate the scale.
-        self.ax_.set_ylim(0, 1.05 * max(curve.mistakes[1:].max(initial=1), 1))
-        self.ax_.set_xlim(0, max(int(curve.t[-1]), 1))
+        self.ax_.set_ylim(0, 1.05 * max(self.mistakes[1:].max(initial=1), 1))
+        self.ax_.set_xlim(0, max(last, 1))
         draw_own_legend(self.ax_, given=ax is not None)
         return self
 
