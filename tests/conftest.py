@@ -69,6 +69,32 @@ def ticking(monkeypatch):
     monkeypatch.setattr("time.monotonic", itertools.count(0.0, 0.01).__next__)
 
 
+@pytest.fixture
+def free_memory(monkeypatch):
+    """Set how many bytes of memory are free on the machine."""
+
+    def call(size):
+        monkeypatch.setattr("rosenblatt.read.data.free_memory", lambda: size)
+
+    return call
+
+
+@pytest.fixture
+def no_memory(free_memory):
+    """A machine on which no file fits in memory."""
+    free_memory(1000)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of a line or two and batches of a few rows, so that a small file has many of them."""
+    monkeypatch.setattr("rosenblatt.read.csv.BLOCK", 64)
+    monkeypatch.setattr("rosenblatt.read.csv.LINES", 1)
+    monkeypatch.setattr("rosenblatt.read.lines.BLOCK", 64)
+    monkeypatch.setattr("rosenblatt.read.columnar.ROWS", 4)
+    monkeypatch.setattr("rosenblatt.read.types.RUN", 4)
+
+
 @pytest.fixture(scope="session")
 def data():
     """The folder of published data sets."""

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 import rosenblatt as rb
 from rosenblatt.examples import Examples
@@ -394,7 +395,7 @@ def test_numbers_near_the_largest_float_are_trained_on_if_weights_can_hold_them(
 
 
 def test_an_unfitted_estimator_raises_not_fitted_error():
-    with pytest.raises(ValueError, match="not fitted"):
+    with pytest.raises(NotFittedError, match="Perceptron"):
         rb.Perceptron().predict(TABLE)
 
 

@@ -125,7 +125,7 @@ def test_ties_between_labels_are_kept(w, zero):
 
 @pytest.mark.parametrize("size", [2.0**1000, 2.0**-1000, np.inf, np.nan])
 def test_weights_that_overflow_in_a_graph_are_refused(size):
-    with pytest.raises(ValueError, match="scale the features"):
+    with pytest.raises(ValueError, match="weight"):
         rb.to_onnx(line([0.0, size, 0.0]))
 
 
@@ -249,7 +249,7 @@ def test_without_skl2onnx_the_extra_is_named(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[onnx\]'"):
         rb.to_onnx(clf)
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with pytest.raises(ImportError, match=r"need skl2onnx.*pip install 'rosenblatt\[onnx\]'"):
+    with pytest.raises(ImportError, match=r"skl2onnx.*pip install 'rosenblatt\[onnx\]'"):
         rb.register_onnx_converters()
 
 
@@ -259,17 +259,17 @@ def test_accessing_the_name_does_not_import_onnx():
 
 
 def test_an_unsupported_model_gets_one_sentence():
-    with pytest.raises(ValueError, match="not fitted yet"):
+    with pytest.raises(ValueError, match="Perceptron is not fitted"):
         rb.to_onnx(rb.Perceptron())
-    with pytest.raises(TypeError, match="is not an estimator of rosenblatt"):
+    with pytest.raises(TypeError, match=r"^str "):
         rb.to_onnx("model.json")
     with pytest.raises(ValueError, match="dtype"):
         rb.to_onnx(line([1.0, 2.0]), dtype="int8")
-    with pytest.raises(ValueError, match="fewer than two labels"):
+    with pytest.raises(ValueError, match=r"OnlinePerceptron .*two labels"):
         rb.to_onnx(rb.OnlinePerceptron())
     days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
     clf = rb.Perceptron().fit([[1.0], [-1.0]], days)
-    with pytest.raises(TypeError, match="an ONNX graph cannot hold labels"):
+    with pytest.raises(TypeError, match=r"date\(2026, 1, 1\)"):
         rb.to_onnx(clf)
 
 

@@ -115,7 +115,7 @@ def test_duplicate_names_are_found_in_one_pass():
         __hash__ = str.__hash__
 
     pairs = [(Counted(f"k{i}"), i) for i in range(2000)] + [(Counted("k3"), 0)]
-    with pytest.raises(strictjson.NotJsonError, match='"k3" twice'):
+    with pytest.raises(strictjson.NotJsonError, match='"k3"'):
         strictjson._parse_object(pairs)
     assert Counted.requests < 100
 
@@ -174,13 +174,13 @@ def test_pipes_and_devices_are_read(tmp_path, monkeypatch):
     os.mkfifo(pipe)
     monkeypatch.setattr(strictjson, "PIPE_SECONDS", 0.05)
     for load in (rb.load, rb.OnlinePerceptron.load):
-        with pytest.raises(UserError, match="a pipe to which nothing is written"):
+        with pytest.raises(UserError, match="pipe"):
             load(pipe)
-        with pytest.raises(UserError, match="larger than"):
+        with pytest.raises(UserError, match="33,554,432 bytes"):
             load("/dev/zero")
-        with pytest.raises(UserError, match="is empty"):
+        with pytest.raises(UserError, match="/dev/null"):
             load("/dev/null")
-        with pytest.raises(UserError, match="is a directory"):
+        with pytest.raises(UserError, match="directory"):
             load(tmp_path)
     rb.save(rb.Perceptron().fit([[1.0], [-1.0]], [1, 0]), tmp_path / "m.json")
     monkeypatch.setattr(strictjson, "PIPE_SECONDS", 60)
@@ -216,12 +216,12 @@ def test_a_forged_state_is_refused_in_one_sentence(tmp_path):
         {"count": [10**30] * 8},
     ):
         with_checksum(path, {**whole, "stream": {**state, **change}})
-        with pytest.raises(ValueError, match="is not an online perceptron") as refused:
+        with pytest.raises(ValueError, match="online perceptron") as refused:
             rb.OnlinePerceptron.load(path)
         assert "\n" not in str(refused.value)
     for content in ([], 7, "x"):
         with_checksum(path, {**whole, "stream": content})
-        with pytest.raises(ValueError, match='"stream" is not an object'):
+        with pytest.raises(ValueError, match='"stream"'):
             rb.OnlinePerceptron.load(path)
 
 

@@ -115,14 +115,14 @@ def test_frames_are_encoded_by_their_columns():
 
 
 def test_frames_with_wrong_columns_get_one_sentence():
-    with pytest.raises(DataError, match='no column "member"'):
+    with pytest.raises(DataError, match='"member"'):
         MIXED.predict(pd.DataFrame({"age": [1]}))
     numbers = model_of([Number("x")], [0.0, 1.0])
     with pytest.raises(DataError, match='X, row 1, column "x"'):
         numbers.predict(pd.DataFrame({"x": [1.0, None]}))
-    with pytest.raises(ValueError, match="X has 3 features, but this model has 1"):
+    with pytest.raises(ValueError, match=r"3 features.* 1"):
         numbers.predict([[1.0, 2.0, 3.0]])
-    with pytest.raises(ValueError, match="not fitted"):
+    with pytest.raises(ValueError, match="Perceptron is not fitted"):
         rb.save(rb.Perceptron(), "never.json")
 
 
@@ -209,11 +209,11 @@ def test_files_without_a_json_object_are_refused(tmp_path, text):
 
 
 def test_unreadable_and_unwritable_files_are_errors(tmp_path):
-    with pytest.raises(OpenError, match="no such file"):
+    with pytest.raises(OpenError, match=r"none\.json"):
         rb.load(tmp_path / "none.json")
     with pytest.raises(OpenError, match="directory"):
         rb.load(tmp_path)
-    with pytest.raises(WriteError, match="no such folder"):
+    with pytest.raises(WriteError, match="folder"):
         rb.save(MIXED, tmp_path / "no" / "m.json")
     with pytest.raises(WriteError, match="directory"):
         rb.save(MIXED, tmp_path)
@@ -229,7 +229,7 @@ def test_a_failed_write_leaves_the_old_file_intact(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(WriteError, match=r"cannot write .*: No space left on device"):
+    with pytest.raises(WriteError, match=r"m\.json: No space left on device"):
         rb.save(MIXED, path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]

@@ -315,7 +315,7 @@ def test_a_stream_that_has_seen_one_label_cannot_predict_yet(tmp_path):
     online.learn_one({"a": 1.0}, "yes")
     online.save(tmp_path / "m.json")
     assert rb.OnlinePerceptron.load(tmp_path / "m.json").labels == ("yes",)
-    with pytest.raises(ValueError, match="fewer than two labels"):
+    with pytest.raises(ValueError, match=r"m\.json .*two labels"):
         rb.load(tmp_path / "m.json")
 
 

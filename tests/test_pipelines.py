@@ -103,16 +103,16 @@ def test_weights_that_rounding_would_move_across_a_row_are_refused():
     ("step", "message"),
     [
         (PolynomialFeatures(), "PolynomialFeatures"),
-        (MinMaxScaler(clip=True), "MinMaxScaler clips"),
+        (MinMaxScaler(clip=True), "MinMaxScaler"),
         (make_column_transformer((PowerTransformer(), ["age"])), "PowerTransformer"),
         (SimpleImputer(add_indicator=True), "SimpleImputer"),
         (
             make_column_transformer((SimpleImputer(), ["age"]), remainder="passthrough"),
-            'column "debt" is not imputed',
+            '"debt"',
         ),
         (
             make_column_transformer((OneHotEncoder(), ["age"]), ("passthrough", ["age"])),
-            'column "age" is used as a number and as a category',
+            '"age"',
         ),
         (OneHotEncoder(min_frequency=3, handle_unknown="ignore"), "OneHotEncoder"),
         (make_pipeline(StandardScaler(), OneHotEncoder()), "OneHotEncoder"),
@@ -334,9 +334,9 @@ def test_an_unfitted_pipeline_is_named_as_such(tmp_path):
     X, y = cloud()
     for clf in (rb.PocketPerceptron(), make_pipeline(StandardScaler(), rb.PocketPerceptron())):
         for door in doors(clf, X, y, tmp_path / "model.json"):
-            with pytest.raises(ValueError, match="this PocketPerceptron is not fitted yet"):
+            with pytest.raises(ValueError, match="PocketPerceptron is not fitted"):
                 door()
-    with pytest.raises(ValueError, match="this LogisticRegression is not fitted yet"):
+    with pytest.raises(ValueError, match="LogisticRegression is not fitted"):
         rb.report(LogisticRegression(), X, y)
 
 
@@ -346,14 +346,14 @@ def test_an_unsupported_pipeline_is_not_called_unfitted(tmp_path):
     tree = DecisionTreeClassifier()
     for clf in (tree, tree.fit(X, y), fitted(StandardScaler(), tree, X=X, y=y)):
         for door in doors(clf, X, y, tmp_path / "model.json"):
-            with pytest.raises(TypeError, match="DecisionTreeClassifier is not a"):
+            with pytest.raises(TypeError, match=r"^DecisionTreeClassifier "):
                 door()
     for foreign in (LogisticRegression(), LogisticRegression().fit([[0.0], [1.0]], [0, 1])):
-        with pytest.raises(TypeError, match="LogisticRegression is not an estimator of rosenblatt"):
+        with pytest.raises(TypeError, match=r"^LogisticRegression "):
             rb.save(foreign, tmp_path / "model.json")
     search = GridSearchCV(rb.Perceptron(max_updates=50), {"eta0": [1.0]}, cv=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search.fit(X, y)
-    with pytest.raises(TypeError, match="give its best_estimator_"):
+    with pytest.raises(TypeError, match="best_estimator_"):
         rb.save(search, tmp_path / "model.json")

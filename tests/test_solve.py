@@ -16,7 +16,6 @@ from scipy import sparse
 import rosenblatt as rb
 from rosenblatt.cli import run
 from rosenblatt.errors import DataError, UsageError
-from rosenblatt.read import data as reading
 from rosenblatt.read.credit import credit
 
 XOR = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -166,9 +165,7 @@ def test_one_of_three_labels_is_trained_against_the_rest():
 
 def test_missing_numbers_are_refused_dropped_or_imputed():
     frame = pd.DataFrame({"x": [*range(19), math.nan], "y": np.arange(20) > 9})
-    with pytest.raises(
-        DataError, match=r'row 19, column "x": the value is missing\. Give missing='
-    ):
+    with pytest.raises(DataError, match=r'row 19, column "x".* missing="drop"'):
         rb.learn(frame, "y")
     assert rb.learn(frame, "y", missing="drop").outcome.run.rows == 19
     assert rb.learn(frame, "y", missing="mean").outcome.run.rows == 20
@@ -255,10 +252,10 @@ def test_a_notebook_shows_the_verdict_and_the_line():
     assert repr(result) == "<Result: separable; a line that classifies all 4 rows correctly>"
 
 
-def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, monkeypatch):
+def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, free_memory):
     pa.csv.write_csv(credit(n=300), tmp_path / "credit.csv")
     whole = rb.learn(tmp_path / "credit.csv", target="approved", test_size=0)
-    monkeypatch.setattr(reading, "free_memory", lambda: 1000)
+    free_memory(1000)
     passed = rb.learn(tmp_path / "credit.csv", target="approved")
     assert not passed.in_memory
     assert passed.verdict == whole.verdict
@@ -292,15 +289,14 @@ def test_unknown_options_are_refused_in_one_sentence(given, message):
 
 @pytest.mark.parametrize("kind", [np.array, pd.DataFrame, pl.DataFrame])
 def test_rows_without_one_label_each_are_refused_in_one_sentence(kind):
-    with pytest.raises(ValueError, match=r"^X has 4 rows but y has 3 labels; "):
+    with pytest.raises(ValueError, match=r"^X has 4 rows .* 3 labels"):
         rb.learn(kind(np.array(XOR)), [0, 1, 0])
 
 
 def test_too_many_folds_are_refused_in_one_sentence():
-    message = "^100 folds need 100 rows of the rarer label, which has 3; give a smaller cv=.$"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"^100 folds .* 3; .*cv="):
         rb.learn(np.arange(12.0)[:, None], [0] * 9 + [1] * 3, cv=100)
-    with pytest.raises(ValueError, match="give only one of test_size=, test= and cv=: each"):
+    with pytest.raises(ValueError, match="test_size=, test= and cv="):
         rb.learn(XOR, [0, 0, 0, 1], cv=2, test_size=0.5)
 
 

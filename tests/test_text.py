@@ -62,9 +62,9 @@ def test_values_with_one_item_use_the_singular():
 
 
 def test_errors_about_one_item_use_the_singular():
-    with pytest.raises(ValueError, match="x has 0 dimensions"):
+    with pytest.raises(ValueError, match=r"\b0 dimensions"):
         rb.OnlinePerceptron().learn_one(3.0, "yes")
-    with pytest.raises(ValueError, match="X has 1 row but y has 2 labels"):
+    with pytest.raises(ValueError, match=r"\b1 row\b.*\b2 labels"):
         rb.separability([[1.0]], [0, 1])
-    with pytest.raises(ValueError, match="are all of one class; two"):
+    with pytest.raises(ValueError, match="one class"):
         rb.Perceptron().fit([[1.0], [2.0]], [0, 1], sample_weight=[1.0, 0.0])

@@ -123,9 +123,9 @@ def test_rows_with_score_exactly_zero_cost_no_more_than_others(monkeypatch):
 
 def test_weights_of_the_wrong_length_never_reach_a_kernel():
     examples = Examples.from_arrays(np.eye(3), [0, 1, 1])
-    with pytest.raises(ValueError, match="5 weights cannot fit 3 features"):
+    with pytest.raises(ValueError, match=r"5 weights .* 3 features"):
         algorithms.pla(examples, start=np.zeros(6))
-    with pytest.raises(ValueError, match="5 weights cannot score 3 features"):
+    with pytest.raises(ValueError, match=r"5 weights .* 3 features"):
         Hypothesis(np.ones(6)).scores(np.eye(3))
 
 

@@ -185,7 +185,7 @@ def test_ctrl_c_keeps_the_best_so_far(restarts, order, monkeypatch):
     else:
         main = threading.main_thread().ident
         threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt, match="interrupted after"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted"):
         clf.fit(X, y)
     assert clf.stop_reason_ == "interrupted"
     assert clf.n_mistakes_ == (clf.predict(X) != y).sum() < 300

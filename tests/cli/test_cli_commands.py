@@ -46,25 +46,21 @@ def test_predictions_and_scores_equal_pythons_to_the_last_bit(
             assert got["prediction"].to_pylist() == loaded.predict(table).tolist()
 
 
-def test_batches_do_not_change_predictions(run_command, model, tmp_path, credit_files, monkeypatch):
-    import rosenblatt.read.csv
-    from rosenblatt.show import predictions
-
+def test_batches_do_not_change_predictions(
+    run_command, model, tmp_path, credit_files, monkeypatch, request
+):
     run_command("predict", model, credit_files / "credit.csv", "-o", "whole.csv")
-    monkeypatch.setattr(predictions, "BATCH_ROWS", 7)
-    monkeypatch.setattr(rosenblatt.read.csv, "BLOCK", 500)
+    monkeypatch.setattr("rosenblatt.show.predictions.BATCH_ROWS", 7)
+    request.getfixturevalue("small_blocks")
     run_command("predict", model, credit_files / "credit.csv", "-o", "parts.csv")
     assert (tmp_path / "whole.csv").read_text() == (tmp_path / "parts.csv").read_text()
 
 
-def test_lines_whose_types_become_known_later_are_predicted(run_command, tmp_path, monkeypatch):
-    import rosenblatt.read.lines
-
+def test_lines_whose_types_become_known_later_are_predicted(run_command, tmp_path, small_blocks):
     (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{i > 4}\n" for i in range(10)))
     run_command("learn", "d.csv", "-o", "m.json")
     rows = [{"x": i, "k": i} for i in range(40)] + [{"x": 1.5, "k": 2.5, "new": "n"}]
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(rosenblatt.read.lines, "BLOCK", 64)
     for output in ("out.jsonl", "out.csv", "out.parquet"):
         code, _, err = run_command("predict", "m.json", "d.jsonl", "-o", output)
         assert code == 0, err

@@ -56,7 +56,7 @@ def test_text_that_changes_during_conversion_is_not_kept(text, beside, monkeypat
         rewritten(text, ROWS.replace("5,5,yes", "1,2,yes"))
 
     monkeypatch.setattr(convert, "_group_rows", changing)
-    with pytest.raises(WriteError, match=r"d\.csv changed while it was read"):
+    with pytest.raises(WriteError, match=r"d\.csv changed"):
         convert.convert_file(FileTable.of(Source.find(str(text)), Layout()))
     assert os.listdir(text.parent) == ["d.csv"]
 

@@ -43,12 +43,6 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(columnar, "batch_bytes", lambda: 4096)
 
 
-@pytest.fixture
-def no_memory(monkeypatch):
-    """A machine on which no file fits in memory."""
-    monkeypatch.setattr(data, "free_memory", lambda: 1000)
-
-
 def examples(seed=0, wrong=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, D)) * [1.0, 30.0, 0.1, 1.0] + [0.0, 100.0, 0.0, 2.0]
@@ -158,12 +152,12 @@ def test_learn_chooses_passes_automatically_and_reports_it(run_command, tmp_path
     assert not list(tmp_path.glob("*.rosenblatt.parquet"))
 
 
-def test_a_file_that_fits_is_read_into_memory_silently(run_command, tmp_path, monkeypatch):
+def test_a_file_that_fits_is_read_into_memory_silently(run_command, tmp_path, free_memory):
     write(tmp_path / "d.parquet", *examples())
     needed = data.Footprint.of(Source.find("d.parquet"), Layout()).needed
-    monkeypatch.setattr(data, "free_memory", lambda: 2 * needed)
+    free_memory(2 * needed)
     assert "passes" not in run_command("separable", "d.parquet", "--target", "label")[2]
-    monkeypatch.setattr(data, "free_memory", lambda: 2 * needed - 1)
+    free_memory(2 * needed - 1)
     assert "deciding in passes" in run_command("separable", "d.parquet", "--target", "label")[2]
 
 
@@ -178,7 +172,7 @@ def test_an_inseparable_file_gets_the_pocket(run_json, run_command, tmp_path, no
     assert got["rows"] == len(y)
 
 
-def test_separable_and_verify_in_passes(run_json, run_command, tmp_path, no_memory, monkeypatch):
+def test_separable_and_verify_in_passes(run_json, run_command, tmp_path, no_memory, free_memory):
     X, y = examples(wrong=2)
     path = write(tmp_path / "d.csv", X, y)
     got = run_json("separable", path, "--target", "label", "--proof", "p.json", code=1)
@@ -187,7 +181,7 @@ def test_separable_and_verify_in_passes(run_json, run_command, tmp_path, no_memo
         row = one["row"] - 1
         assert [one["values"][f"f{j}"] for j in range(D)] == X[row].tolist()
     assert run_command("verify", "p.json", path)[0] == 0
-    monkeypatch.setattr(data, "free_memory", lambda: 10**12)
+    free_memory(10**12)
     assert run_command("verify", "p.json", path)[0] == 0
     assert run_json("separable", path, "--target", "label", code=1)["verdict"] == "inseparable"
 
@@ -205,15 +199,13 @@ LATE = [
     "more", [("--missing", "mean"), ("--missing", "drop"), ("--text", "note", "--ignore", "salary")]
 )
 def test_proofs_from_memory_and_passes_are_interchangeable(
-    run_command, tmp_path, monkeypatch, small_batches, more
+    run_command, tmp_path, free_memory, small_blocks, more
 ):
     rows = [row for row in LATE if not row.endswith(",2\n")]
     (tmp_path / "d.csv").write_text("".join(["city,x,salary,note,answer\n", *rows]))
-    monkeypatch.setattr(csv, "LINES", 1)
-    monkeypatch.setattr(csv, "BLOCK", 256)
     ask = ("separable", "d.csv", "--target", "answer", *more, "--proof")
     run_command(*ask, "whole.json")
-    monkeypatch.setattr(data, "free_memory", lambda: 1000)
+    free_memory(1000)
     run_command(*ask, "parts.json")
     whole, parts = (json.loads((tmp_path / f"{n}.json").read_text()) for n in ("whole", "parts"))
     assert whole["columns"] == parts["columns"]
@@ -221,7 +213,7 @@ def test_proofs_from_memory_and_passes_are_interchangeable(
     assert whole["proof"]["data"] == parts["proof"]["data"]
     assert whole["columns"][0]["values"] == ["a", "b", "late"]
     assert run_command("verify", "whole.json", "d.csv")[0] == 0
-    monkeypatch.setattr(data, "free_memory", lambda: 10**12)
+    free_memory(10**12)
     assert run_command("verify", "parts.json", "d.csv")[0] == 0
 
 
@@ -343,10 +335,11 @@ def test_a_file_of_eight_times_the_memory_is_trained_on(tmp_path):
 
 
 def test_an_absent_column_is_refused_before_the_rows_are_read(
-    run_command, tmp_path, no_memory, monkeypatch
+    run_command, tmp_path, no_memory, small_blocks
 ):
-    (tmp_path / "d.csv").write_text("x,y\n1,1\n2,0\n")
-    monkeypatch.setattr(csv, "read_batches", None)
+    ragged = "1,1\n2,0\n" * 100 + "3\n"  # an error too, were it read
+    (tmp_path / "d.csv").write_text("x,y\n" + ragged)
+    assert run_command("separable", "d.csv", "--target", "y")[0] == 65
     for option in ("--target", "--ignore", "--number", "--category", "--text"):
         code, _, err = run_command("separable", "d.csv", option, "z")
         assert code == 64

@@ -152,5 +152,5 @@ def test_a_note_is_spelled_for_its_interface(run_command, tmp_path):
 
 def test_python_has_a_remedy_for_a_file_option_without_a_keyword(tmp_path):
     (tmp_path / "d.csv").write_bytes("c,y\nabc,0\nabd,1\né,0\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r"row 3 of the file, .*does not take encoding=: read the"):
+    with pytest.raises(DataError, match=r"row 3 of the file, .*encoding="):
         rb.learn(tmp_path / "d.csv", target="y")

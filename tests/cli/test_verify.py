@@ -230,7 +230,7 @@ def test_verify_describes_the_data_of_the_proof(tmp_path, capfd):
     assert out.endswith(" every row correctly, in exact arithmetic\n")
 
 
-def test_verify_in_passes_reports_and_refuses_the_same(tmp_path, capfd, monkeypatch):
+def test_verify_in_passes_reports_and_refuses_the_same(tmp_path, capfd, free_memory):
     path, proof = tmp_path / "d.csv", tmp_path / "p.json"
     write(path, table_of(5))
     wishes = ColumnOptions(target="y", ignore=("id",), texts=("text",), missing="drop")
@@ -243,9 +243,9 @@ def test_verify_in_passes_reports_and_refuses_the_same(tmp_path, capfd, monkeypa
         proof.write_text(proof_to_json(plan, made))
         answers = []
         for passes in (False, True):
-            monkeypatch.setattr("rosenblatt.cli.verify.needs_passes", lambda *_, yes=passes: yes)
+            free_memory(1000 if passes else 10**12)
             code = run(["verify", str(proof), str(path), "--json"])
-            answers.append((code, capfd.readouterr()))
+            answers.append((code, capfd.readouterr().out))
         assert answers[0] == answers[1], what
 
 
@@ -277,9 +277,9 @@ BOUNDS = {
 @pytest.mark.parametrize("passes", [False, True])
 @pytest.mark.parametrize("size", BOUNDS)
 def test_a_bound_on_mistakes_is_verified_and_its_size_is_reported(
-    tmp_path, capfd, monkeypatch, size, passes
+    tmp_path, capfd, free_memory, size, passes
 ):
-    monkeypatch.setattr("rosenblatt.cli.verify.needs_passes", lambda *_: passes)
+    free_memory(1000 if passes else 10**12)
     file, path = tmp_path / "p.json", tmp_path / "d.csv"
     path.write_text("x,y\n" + "".join(f"{n},{n % 2}\n" for n in range(5)))
     cost, parts, more = BOUNDS[size]
@@ -371,5 +371,5 @@ def test_a_model_never_has_the_target_as_a_feature(tmp_path):
     value = json.loads(path.read_text())
     value["target"]["column"] = "a"
     path.write_text(json.dumps(value))
-    with pytest.raises(ValueError, match="is both the target and a feature"):
+    with pytest.raises(ValueError, match='"a"'):
         rb.load(path)

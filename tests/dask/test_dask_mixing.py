@@ -233,16 +233,16 @@ def test_the_default_client_is_used_if_none_is_given(client, planted):
 
 def test_an_exhausted_budget_warns_with_the_mistakes_left(client, planted):
     X, y = in_partitions(*planted, 2)
-    warned = r"max_iter after .* still makes .*[Ss]cale the features"
-    with pytest.warns(ConvergenceWarning, match=warned):
+    with pytest.warns(ConvergenceWarning, match="max_iter") as warned:
         clf = Perceptron(max_iter=1, client=client).fit(X, y)
     wrong = np.sum(clf.to_local().predict(planted[0]) != planted[1])
     assert clf.n_mistakes_ == wrong > 0
+    assert any(f"{wrong} mistakes" in str(one.message) for one in warned)
     assert not clf.separated_
 
 
 def test_short_epochs_warn_that_overhead_exceeds_the_work(client, planted):
-    with pytest.warns(EfficiencyWarning, match="less than 50 ms: Dask costs more than the work"):
+    with pytest.warns(EfficiencyWarning, match="50 ms"):
         Perceptron(client=client).fit(*in_partitions(*planted, 2))
 
 
@@ -261,10 +261,10 @@ def test_progress_is_shown_on_request(client, planted, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0], "X has 4 rows but y has 3"),
+        (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0], "X has 4 rows .* 3"),
         (da.ones((4, 2), chunks=(2, 2)), [0, 1, 0.5, 0.25], "only one|continuous"),
         (da.ones((4, 2), chunks=(2, 2)), [1, 1, 1, 1], "only one class"),
-        (np.ones((4, 2)), [0, 1, 0, 1], "X is a ndarray; give a Dask array"),
+        (np.ones((4, 2)), [0, 1, 0, 1], "X is a ndarray"),
         (
             da.from_array(np.array([[1.0], [2.0], [3.0], [np.nan]]), chunks=(2, 1)),
             [0, 1, 0, 1],
@@ -284,11 +284,11 @@ def test_a_checkpoint_is_resumed_only_with_the_same_data_and_rule(client, plante
     again = clone(whole).resume(X, y)
     assert again.weights_.tobytes() == whole.weights_.tobytes()
     assert (again.n_iter_, again.n_updates_) == (whole.n_iter_, whole.n_updates_)
-    with pytest.raises(UsageError, match="is from a run with rows"):
+    with pytest.raises(UsageError, match=r"rounds\.json.* rows"):
         clone(whole).resume(*in_partitions(*planted, 3))
-    with pytest.raises(UsageError, match="is from a run with eta"):
+    with pytest.raises(UsageError, match=r"rounds\.json.* eta"):
         clone(whole).set_params(eta0=2.0).resume(X, y)
-    with pytest.raises(ValueError, match="no checkpoint"):
+    with pytest.raises(ValueError, match="checkpoint"):
         Perceptron(client=client).resume(X, y)
 
 

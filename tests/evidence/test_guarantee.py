@@ -157,7 +157,7 @@ def test_a_trace_without_its_examples_is_an_error():
 
     X, y, _ = planted(0)
     clf = pickle.loads(pickle.dumps(rb.Perceptron(max_iter=10**6).fit(X, y)))
-    with pytest.raises(ValueError, match="loaded without"):
+    with pytest.raises(ValueError, match="trace"):
         rb.squeeze(clf.trace_, clf.weights_)
 
 

@@ -214,5 +214,5 @@ def test_a_forged_proof_names_the_row_and_its_competing_class(proved):
 
 def test_weights_of_the_wrong_shape_are_refused():
     X, y = [[0.0], [5.0], [-5.0]], [0, 1, 2]
-    with pytest.raises(ValueError, match="weights must be 3 × 2 finite numbers"):
+    with pytest.raises(ValueError, match=r"weights .* 3 × 2 "):
         rb.guarantee(X, y, [1.0, 2.0])

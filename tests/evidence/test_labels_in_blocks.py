@@ -13,7 +13,7 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence import separability
-from rosenblatt.evidence.certificate import Conflict, ProofError, claim_mistakes
+from rosenblatt.evidence.certificate import ABOUT, Conflict, ProofError, claim_mistakes
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import JointExamples
 from rosenblatt.read import Layout, Source
@@ -70,13 +70,13 @@ def test_a_proof_about_other_rows_fails_in_blocks_too():
     proof = rb.separability(X, y).proof
     rows = JointExamples.from_arrays(X, y)
     assert proof.check_examples(cut(rows, 1, 3))
-    with pytest.raises(ProofError, match="about other data"):
+    with pytest.raises(ProofError, match=ABOUT):
         proof.check_examples(cut(replace(rows, X=rows.X + 1.0), 2))
     forged = replace(proof, weights=(0,) * len(proof.weights))
     with pytest.raises(ProofError):
         forged.check_examples(cut(rows, 2))
     four = JointExamples.from_arrays(X, ["a", "b", "c", "d"])
-    with pytest.raises(ProofError, match="a proof about 3 labels"):
+    with pytest.raises(ProofError, match=r"3 labels.* 4"):
         proof.check_examples(cut(four, 2))
 
 

@@ -20,6 +20,7 @@ from rays import separation as oracle
 from strategies import whole
 
 import rosenblatt as rb
+from rosenblatt.evidence.certificate import ABOUT
 from rosenblatt.evidence.cone import UNKNOWN
 
 
@@ -302,12 +303,12 @@ def test_declared_categories_keep_their_order_and_a_missing_one_is_named():
     town = pd.Categorical(["b", "a", "b", "c"], categories=["c", "z", "b", "a"])
     s = rb.separation(pd.DataFrame({"town": town}), [0, 1, 1, 1])
     assert s.names == ("(intercept)", "town[b]", "town[a]")
-    with pytest.raises(ValueError, match=r'row 1, column "town": the value is missing'):
+    with pytest.raises(ValueError, match='row 1, column "town"'):
         rb.separation(pd.DataFrame({"town": ["b", None]}), [0, 1])
 
 
 def test_a_column_of_numbers_and_text_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"column t .* make every cell"):
+    with pytest.raises(ValueError, match="column t "):
         rb.separation(pd.DataFrame({"t": ["a", 1]}), [0, 1])
 
 
@@ -331,9 +332,9 @@ def test_a_long_table_ends_with_the_coefficients_that_no_row_identifies():
 
 
 def test_two_columns_with_one_name_are_refused():
-    with pytest.raises(ValueError, match=r"called 't\[b\]'"):
+    with pytest.raises(ValueError, match=r"'t\[b\]'"):
         rb.separation(pd.DataFrame({"t": ["a", "b"], "t[b]": [1.0, 2.0]}), [0, 1])
-    with pytest.raises(ValueError, match=r"called '\(intercept\)'"):
+    with pytest.raises(ValueError, match=r"'\(intercept\)'"):
         rb.separation(pd.DataFrame({"(intercept)": [1.0, 2.0]}), [0, 1])
 
 
@@ -455,9 +456,9 @@ def test_a_proof_is_about_its_data():
     for i in range(5):
         other = X.copy()
         other[i, 0] = np.nextafter(other[i, 0], 9)
-        with pytest.raises(rb.ProofError, match="other data"):
+        with pytest.raises(rb.ProofError, match=ABOUT):
             proof.check(other, y)
-        with pytest.raises(rb.ProofError, match="other data"):
+        with pytest.raises(rb.ProofError, match=ABOUT):
             proof.check(X, np.where(np.arange(5) == i, 1 - y, y))
 
 
@@ -467,16 +468,16 @@ def test_a_proof_is_about_its_data():
 @pytest.mark.parametrize(
     ("y", "how", "says"),
     [
-        ([0, -1], {"family": "poisson"}, "row 1: -1 is not a count"),
-        (["a", "b"], {"family": "poisson"}, "not numbers"),
+        ([0, -1], {"family": "poisson"}, "row 1: -1 "),
+        (["a", "b"], {"family": "poisson"}, "^y .*'poisson'"),
         ([0, math.nan], {"family": "poisson"}, "row 1: nan"),
         ([0, 1], {"family": "gamma"}, "family is 'gamma'"),
-        ([1, 1], {"family": "multinomial"}, "only one label"),
+        ([1, 1], {"family": "multinomial"}, "one label, 1;"),
         ([1, math.nan], {"family": "multinomial"}, "NaN in row 1"),
         (["a", None], {"family": "multinomial"}, "NaN in row 1"),
-        ([2.0, 0.5, 1.0], {}, '3 different labels .* share of successes .* family="poisson"'),
-        ([0], {}, "one label or number per row"),
-        ([0, 1], {"sample_weight": [0, 0]}, "every sample_weight is zero"),
+        ([2.0, 0.5, 1.0], {}, '3 different labels .* family="poisson"'),
+        ([0], {}, r"2 rows .*\(1,\)"),
+        ([0, 1], {"sample_weight": [0, 0]}, "sample_weight"),
     ],
 )
 def test_invalid_requests_are_refused_in_one_sentence(y, how, says):
@@ -556,7 +557,7 @@ def test_a_model_provides_its_regressors_names_and_family():
     s = rb.separation(Stand(model=model))
     assert s.coefficients == {"const": -math.inf, "dose": math.inf}
     assert s.proof.check(X, y)
-    with pytest.raises(TypeError, match="no exog and endog"):
+    with pytest.raises(TypeError, match=r"object .*exog and endog"):
         rb.separation(object())
     with pytest.raises(ValueError, match="Gaussian"):
         rb.separation(Stand(exog=X, endog=y, family=type("Gaussian", (), {})()))
@@ -594,7 +595,7 @@ def test_the_link_of_a_model_counts(name, link, family):
     own = type(name, (), {"link": type(link, (), {})()})()
     model = Stand(exog=np.eye(2), endog=np.array([0, 1]), family=own)
     if family is None:
-        with pytest.raises(ValueError, match=f"{name} with the link {link} can be infinite"):
+        with pytest.raises(ValueError, match=f"{name} .*{link} .*family="):
             rb.separation(model)
     else:
         assert rb.separation(model).family == family
@@ -651,7 +652,7 @@ def test_numbers_of_any_size_are_decided(kind):
 )
 def test_targets_that_are_not_binomial_are_refused_with_a_remedy(y, advised, not_advised):
     X = np.arange(6.0).reshape(-1, 1)
-    with pytest.raises(ValueError, match="y has") as refused:
+    with pytest.raises(ValueError, match=r"^y |y has shape") as refused:
         rb.separation(X, y)
     message = str(refused.value)
     assert all(word in message for word in advised), message

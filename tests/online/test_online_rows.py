@@ -140,5 +140,5 @@ def test_models_of_named_features_refuse_arrays():
 )
 def test_no_estimator_accepts_dates_as_numbers(frame, moments):
     X = frame({"when": moments, "size": [1.0, 2.0]})
-    with pytest.raises(ValueError, match=r'"when".*date or a time'):
+    with pytest.raises(ValueError, match='"when"'):
         rb.Perceptron().fit(X, [0, 1])

@@ -221,9 +221,9 @@ def test_every_cell_of_the_table_has_a_test():
 
 
 @pytest.mark.parametrize(("row", "place"), [c for c, says in table().items() if says == "yes"])
-def test_supported_combinations_run(files, client, row, place, monkeypatch):
-    if place == "File in passes":  # no file fits in memory
-        monkeypatch.setattr("rosenblatt.read.data.free_memory", lambda: 1000)
+def test_supported_combinations_run(files, client, row, place, free_memory):
+    if place == "File in passes":
+        free_memory(1000)
     CELLS[row][place]()
 
 

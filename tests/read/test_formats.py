@@ -103,10 +103,7 @@ def test_libsvm_is_read(read):
     assert table.column("entries").to_pylist() == ["1:0.5 3:2", "2:1e-3", ""]
 
 
-def test_a_long_number_in_later_lines_is_quoted_as_written(read, monkeypatch):
-    from rosenblatt.read import lines
-
-    monkeypatch.setattr(lines, "BLOCK", 64)
+def test_a_long_number_in_later_lines_is_quoted_as_written(read, small_blocks):
     for first in (7, None):
         numbers = [*[first] * 9, 2**64 + 1, 1.5]
         table = read("".join(json.dumps({"a": a, "y": 0}) + "\n" for a in numbers), "d.jsonl")
@@ -119,8 +116,7 @@ def test_a_duplicate_libsvm_index_is_refused_as_in_a_stream(tmp_path):
     for line, entry in (("1 2:1 1:5 2:4", "2:4"), ("1 3:1 3:1", "3:1")):
         path.write_text(f"-1 2:1 1:1\n-1 1:1\n{line}\n1 1:3 1:3\n")
         for read in (read_data, read_in_passes):
-            message = f'row 3, column "entries": "{entry}" is not an index of its own with a value.'
-            with pytest.raises(DataError, match=message):
+            with pytest.raises(DataError, match=f'row 3, column "entries": "{entry}"'):
                 read(Source.find(str(path)), Layout(), ColumnOptions())
 
 
@@ -134,7 +130,7 @@ def test_libsvm_lines_may_end_with_cr_and_a_lone_plus_is_not_a_label(read):
     table = read("1 1:2\r\r-1 2:3\r\n+ 1:3\n+1 1:4\r", "d.libsvm")
     assert table.column("label").to_pylist() == [1, -1, None, 1]
     assert table.column("entries").to_pylist() == ["1:2", "2:3", "1:3", "1:4"]
-    with pytest.raises(DataError, match="row 2: not UTF-8 text"):
+    with pytest.raises(DataError, match=r"row 2: .*UTF-8"):
         read(b"1 1:2\r1 2:3 # \xe9\r", "d.libsvm")
 
 
@@ -182,13 +178,7 @@ def test_csv_parquet_and_json_lines_read_the_same(tmp_path_factory, rows):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "libsvm", "dat"])
-def test_the_batches_of_a_stream_are_the_whole_table(tmp_path, suffix, monkeypatch):
-    from rosenblatt.read import columnar, csv, lines
-
-    for module in (csv, lines):
-        monkeypatch.setattr(module, "BLOCK", 64)
-    monkeypatch.setattr(csv, "LINES", 1)
-    monkeypatch.setattr(columnar, "ROWS", 3)
+def test_the_batches_of_a_stream_are_the_whole_table(tmp_path, suffix, small_blocks):
     table = pa.table({"label": list(range(50)), "entries": [f"1:{i}" for i in range(50)]})
     path = tmp_path / f"d.{suffix}"
     if suffix == "parquet":
@@ -223,64 +213,76 @@ def test_standard_input_can_be_read_twice(monkeypatch):
 
 
 def test_files_that_cannot_be_opened_are_errors(tmp_path):
-    with pytest.raises(OpenError, match="there is no such file"):
+    with pytest.raises(OpenError, match=r"no\.csv"):
         Source.find(str(tmp_path / "no.csv"))
-    with pytest.raises(OpenError, match="is a directory"):
+    with pytest.raises(OpenError, match="directory"):
         Source.find(str(tmp_path))
     with pytest.raises(OpenError):
         Source.find("a\0b")
 
 
-BROKEN = {
-    "empty": (b"", "is empty"),
-    "only blanks": (b"\n  \n\n", "is empty"),
-    "only a header": (b"a,b,y\n", "no rows"),
-    "ragged": (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", "row 2: 2 cells where the other rows have 3"),
-    "ragged, under an empty line": (b"\na,b\n1,2\n3\n", "row 2: 1 cell where the other rows have"),
-    "ragged, and no UTF-8": (b"a,b\n1,2\n\xff\n3,4\n", "row 2: 1 cell where .*latin-1"),
-    "ragged, and UTF-8": (
-        "a,b\n1,2\né\n3,4\n".encode(),
-        r"row 2: 1 cell where .* separator= if [^.]*\.$",
+BROKEN = {  # with the place and the parameters that the message names
+    "empty": (b"", "", []),
+    "only blanks": (b"\n  \n\n", "", []),
+    "only a header": (b"a,b,y\n", "", []),
+    "ragged": (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", "row 2: 2 cells .* 3", ["separator"]),
+    "ragged, under an empty line": (b"\na,b\n1,2\n3\n", "row 2: 1 cell .* 2", ["separator"]),
+    "ragged, and no UTF-8": (
+        b"a,b\n1,2\n\xff\n3,4\n",
+        "row 2: 1 cell .* 2",
+        ["separator", "encoding"],
     ),
-    "a name twice": (b"a,a\n1,2\n", 'the name "a" comes twice'),
-    "LIBSVM in another encoding": (b"1 1:2\n# a\n1 2:3 # \xe9\n", "row 2: not UTF-8 text"),
-    "half a gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03K\xd4", "damaged"),
-    "half a zstd": (b"\x28\xb5\x2f\xfd\x24\x10", "damaged"),
-    "half a Parquet file": (b"PAR1\x15\x04\x15", "not a whole Parquet file"),
-    "half an Arrow file": (b"ARROW1\x00\x00\xff\xff", "not a whole Arrow file"),
-    "not JSON": (b'{"a": 1}\n{"a": \n', "row 2: .* JSON object"),
-    "JSON without a comma": (b'{"a": 1}\n{"a": 1 "b": 2}\n', "row 2: .*JSON.* Each line must"),
-    "only empty objects": (b"{}\n{}\n", "no column"),
-    "a field of two kinds": (b'{"a": 1}\n{"a": "x"}\n', 'row 2, column "a": changed from number'),
+    "ragged, and UTF-8": ("a,b\n1,2\né\n3,4\n".encode(), "row 2: 1 cell .* 2", ["separator"]),
+    "a name twice": (b"a,a\n1,2\n", 'header: .*"a"', []),
+    "LIBSVM in another encoding": (b"1 1:2\n# a\n1 2:3 # \xe9\n", "row 2: .*UTF-8", []),
+    "half a gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03K\xd4", "", []),
+    "half a zstd": (b"\x28\xb5\x2f\xfd\x24\x10", "", []),
+    "half a Parquet file": (b"PAR1\x15\x04\x15", "Parquet", []),
+    "half an Arrow file": (b"ARROW1\x00\x00\xff\xff", "Arrow", []),
+    "not JSON": (b'{"a": 1}\n{"a": \n', "row 2: .*JSON", []),
+    "JSON without a comma": (b'{"a": 1}\n{"a": 1 "b": 2}\n', "row 2: .*JSON", []),
+    "only empty objects": (b"{}\n{}\n", "", []),
+    "a field of two kinds": (b'{"a": 1}\n{"a": "x"}\n', 'row 2, column "a"', []),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_files_get_one_sentence(read, name):
-    content, sentence = BROKEN[name]
-    with pytest.raises(DataError, match=sentence) as trouble:
+def test_broken_files_are_refused_with_the_place_and_the_parameters(read, name):
+    content, place, parameters = BROKEN[name]
+    with pytest.raises(DataError, match=f"data.*{place}") as refused:
         read(content)
-    assert "data" in str(trouble.value)
-    assert "\n" not in str(trouble.value)
+    assert "\n" not in str(refused.value)
+    assert refused.value.message.parameters == parameters
+
+
+def test_messages_about_broken_files_match_the_golden_file(read, tmp_path, golden):
+    lines = []
+    for name, (content, _, _) in BROKEN.items():
+        with pytest.raises(DataError) as refused:
+            read(content)
+        message = str(refused.value).replace(f"{tmp_path}/", "")
+        # After the colon, PyArrow's own words follow.
+        lines.append(f"{name}: {message.split(': ')[0] if name.startswith('half') else message}")
+    golden("broken-files.txt", "\n".join([*lines, ""]))
 
 
 def test_a_header_alone_has_no_rows_in_passes_too(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,y\n")
-    with pytest.raises(DataError, match="no rows, only the names of columns"):
+    with pytest.raises(DataError, match=r"d\.csv"):
         read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions())
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "libsvm"])
 def test_text_without_rows_is_empty(read, suffix):
     for content in ("", "\n\n", *(["# a note\n"] if suffix == "libsvm" else [])):
-        with pytest.raises(DataError, match=r"is empty\.$"):
+        with pytest.raises(DataError, match=rf"d\.{suffix} is empty"):
             read(content, f"d.{suffix}")
 
 
 def test_an_unknown_format_or_encoding_is_refused(read):
-    with pytest.raises(UsageError, match='format="xlsx" is not a known format'):
+    with pytest.raises(UsageError, match='format="xlsx"'):
         read("a", layout=Layout(format="xlsx"))
-    with pytest.raises(UsageError, match='encoding="klingon" is not a known'):
+    with pytest.raises(UsageError, match='encoding="klingon"'):
         read("a,b\n1,2\n", layout=Layout(encoding="klingon"))
 
 
@@ -290,7 +292,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     content = path.read_bytes()
     for end in (5, len(content) // 2, len(content) - 3):
         path.write_bytes(content[:end])
-        with pytest.raises(DataError, match="not a whole Parquet file"):
+        with pytest.raises(DataError, match="Parquet"):
             read_whole(Source.find(str(path)))
 
 

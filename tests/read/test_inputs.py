@@ -113,5 +113,5 @@ def test_lazy_frames_are_refused(function):
 
         lazy.append(dd.from_pandas(frame, npartitions=2))
     for one in lazy:
-        with pytest.raises(UserError, match="rows are not in memory"):
+        with pytest.raises(UserError, match="not in memory"):
             function(one, "y")

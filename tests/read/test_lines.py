@@ -36,7 +36,7 @@ def test_a_lone_byte_order_mark_is_refused(name, packed, text, encoding, tmp_pat
     source = Source.find(str(path))
     must_be_utf_8 = encoding != "utf-8" and name in ("d.jsonl", "d.svm")
     for read in (read_whole, read_schema, lambda source: list(read_batches(source))):
-        with pytest.raises(DataError, match="not UTF-8 text" if must_be_utf_8 else "is empty"):
+        with pytest.raises(DataError, match="UTF-8" if must_be_utf_8 else "empty"):
             read(source)
 
 

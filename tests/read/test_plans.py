@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -55,20 +57,19 @@ def test_column_types_can_be_given(data):
     kinds = {c.name: c.kind for c in found.plan.encoding.columns}
     assert kinds == {"age": "category", "city": "words"}
     assert "age=20" in found.examples.names
-    with pytest.raises(UsageError, match="number= and category= both name"):
+    with pytest.raises(UsageError) as refused:
         data(ROWS, target="y", numbers=("age",), categories=("1",))
+    assert {"number", "category"} <= set(refused.value.message.parameters)
 
 
 def test_columns_are_named_or_counted_from_one(data):
     assert data(ROWS, target="5").plan.target.column == "y"
     assert data(ROWS, target="-1").plan.target.column == "y"
-    with pytest.raises(UsageError, match="there are 5 columns"):
+    with pytest.raises(UsageError, match="5 columns"):
         data(ROWS, target="6")
-    with pytest.raises(UsageError, match="counted from 1"):
+    with pytest.raises(UsageError, match='target="0"'):
         data(ROWS, target="0")
-    with pytest.raises(
-        UsageError, match='target="z": there is no column "z"; the columns are age, city'
-    ):
+    with pytest.raises(UsageError, match=r'target="z".*age, city, member, note'):
         data(ROWS, target="z")
 
 
@@ -76,12 +77,14 @@ def test_the_only_column_with_two_values_is_the_target(data):
     found = data("a,b,y\n1,x,0\n2,y,1\n3,z,0\n")
     assert found.plan.target.column == "y"
     assert found.plan.guessed
-    with pytest.raises(DataError, match='in column "y", column "city" or column "member"'):
+    with pytest.raises(DataError, match='"y", column "city" or column "member"'):
         data(ROWS)
-    with pytest.raises(DataError, match="no column has exactly two values"):
+    with pytest.raises(DataError) as refused:
         data("a,b\n1,2\n2,3\n3,4\n")
-    with pytest.raises(DataError, match=r'only one column, column "a;b;y".* separator='):
+    assert "target" in refused.value.message.parameters
+    with pytest.raises(DataError, match='"a;b;y"') as refused:
         data("a;b;y\n1;2;no\n2;3;yes\n3;4;no\n", Layout(separator=","))
+    assert "separator" in refused.value.message.parameters
 
 
 @pytest.mark.parametrize(
@@ -140,12 +143,12 @@ def test_the_larger_label_is_positive_by_default(data):
     assert data(text, target="y").plan.target == TargetColumn("y", (2, 4))
     assert data(text, target="y", positive="2").plan.target == TargetColumn("y", (4, 2))
     assert data(text, target="y", positive="2.0").examples.y.tolist() == [1, -1, 1]
-    with pytest.raises(UsageError, match='positive="7" is not a label'):
+    with pytest.raises(UsageError, match='positive="7"'):
         data(text, target="y", positive="7")
 
 
 def test_a_target_without_two_values_is_refused(data):
-    with pytest.raises(DataError, match=r"1 different label \(1\); there must be two or more"):
+    with pytest.raises(DataError, match=r"1 different label \(1\)"):
         data("x,y\n0,1\n1,1\n2,1\n", target="y")
 
 
@@ -154,31 +157,27 @@ SALARIES = "name,salary,y\n" + "".join(
 )
 
 
-def test_a_bad_cell_gets_the_sentence_of_the_style_guide(data, tmp_path):
-    with pytest.raises(DataError) as trouble:
+def test_a_bad_cell_is_named_with_three_remedies(data, tmp_path):
+    place = f'{tmp_path}/credit.csv, row 17, column "salary": "n/a"'
+    with pytest.raises(DataError, match=re.escape(place)) as refused:
         data(SALARIES, name="credit.csv")
-    assert str(trouble.value) == (
-        f'{tmp_path}/credit.csv, row 17, column "salary": "n/a" is not a number. '
-        'Give missing="drop", missing="mean", or category="salary".'
-    )
+    assert refused.value.message.parameters == ["missing", "missing", "category"]
 
 
 @pytest.mark.parametrize("cell", ["", "?", "NaN", "unknown", "12 000", "inf", "1e999"])
 def test_cells_that_are_not_numbers_are_refused(data, cell):
     text = SALARIES.replace("n/a", cell)
-    with pytest.raises(DataError, match=r'row 17, column "salary"') as trouble:
+    with pytest.raises(DataError, match=r'row 17, column "salary"') as refused:
         data(text, ignore=("name",))
-    message = str(trouble.value)
-    assert (
-        "not a number" in message
-        or "not a finite number" in message
-        or "the value is missing" in message
-    )
+    assert cell in str(refused.value)
+    infinite = cell in ("inf", "1e999")
+    assert ("ignore" if infinite else "missing") in refused.value.message.parameters
 
 
 def test_a_missing_number_in_json_lines_is_a_missing_value(data):
-    with pytest.raises(DataError, match=r'row 2, column "a": the value is missing\. Give missing='):
+    with pytest.raises(DataError, match='row 2, column "a"') as refused:
         data('{"a": 1, "y": 0}\n{"a": null, "y": 1}\n', name="d.jsonl", target="y")
+    assert "missing" in refused.value.message.parameters
 
 
 def test_missing_numbers_are_dropped_or_imputed_with_the_mean(data):
@@ -192,9 +191,7 @@ def test_missing_numbers_are_dropped_or_imputed_with_the_mean(data):
 
 def test_a_missing_label_is_refused(data):
     text = "x,y\n" + "".join(f"{i},{['no', 'yes', ''][i % 3]}\n" for i in range(9))
-    with pytest.raises(
-        DataError, match=r'row 3, column "y": the value is missing. Give missing="drop"'
-    ):
+    with pytest.raises(DataError, match=r'row 3, column "y".* missing="drop"'):
         data(text, target="y")
     assert data(text, target="y", missing="drop").examples.n == 6
 
@@ -206,7 +203,7 @@ def test_a_missing_category_is_a_category(data):
 
 def test_dates_are_refused_with_advice(data):
     text = "d,x,y\n2024-01-01,1,0\n2024-01-02,2,1\n2024-01-03,3,0\n"
-    with pytest.raises(DataError, match=r'dates or times.*ignore="d", or category="d"'):
+    with pytest.raises(DataError, match=r'"d".* ignore="d".* category="d"'):
         data(text)
     assert data(text, ignore=("d",)).examples.d == 1
     assert data(text, categories=("d",)).examples.d == 4
@@ -214,14 +211,13 @@ def test_dates_are_refused_with_advice(data):
 
 def test_wrong_encoding_names_the_row(tmp_path):
     (tmp_path / "d.csv").write_bytes("c,y\nabc,0\nabd,1\né,0\n".encode("latin-1"))
-    with pytest.raises(
-        DataError, match=r'row 3, column "c": "�" is not UTF-8 text. Give encoding='
-    ):
+    with pytest.raises(DataError, match='row 3, column "c": "�"') as refused:
         read_data(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions(target="y"))
+    assert "encoding" in refused.value.message.parameters
 
 
 def test_text_instead_of_a_declared_number_is_refused(data):
-    with pytest.raises(DataError, match='row 2, column "a": "x" is not a number'):
+    with pytest.raises(DataError, match='row 2, column "a": "x"'):
         data("a,y\n1,0\nx,1\nz,0\n", target="y", numbers=("a",))
 
 
@@ -232,7 +228,7 @@ def test_an_empty_column_is_left_out_and_reported(data):
 
 
 def test_a_table_without_features_is_refused(data):
-    with pytest.raises(DataError, match="no column is left besides the labels"):
+    with pytest.raises(DataError):
         data("y\n0\n1\n0\n", target="y")
 
 
@@ -247,14 +243,14 @@ def test_a_plan_applies_to_another_file(data, tmp_path):
     assert row["word1"] == 2
     assert other.examples.y.tolist() == [1]
     (tmp_path / "bad.csv").write_text("age,y\n1,True\n")
-    with pytest.raises(DataError, match='no column "city"'):
+    with pytest.raises(DataError, match='"city"'):
         read_with_plan(Source.find(str(tmp_path / "bad.csv")), Layout(), found.plan)
 
 
 def test_an_unknown_label_in_another_file_is_refused(data, tmp_path):
     found = data("x,y\n1,no\n2,yes\n3,no\n")
     (tmp_path / "t.csv").write_text("x,y\n1,no\n2,maybe\n")
-    with pytest.raises(DataError, match='row 2, column "y": "maybe" is not "no" or "yes"'):
+    with pytest.raises(DataError, match=r'row 2, column "y": "maybe" .*"no" or "yes"'):
         read_with_plan(Source.find(str(tmp_path / "t.csv")), Layout(), found.plan)
 
 

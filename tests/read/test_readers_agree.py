@@ -23,8 +23,7 @@ from scipy.sparse import csr_array
 import rosenblatt as rb
 from rosenblatt.errors import UserError
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.read import Layout, Source, columnar, csv, types
-from rosenblatt.read import lines as line_formats
+from rosenblatt.read import Layout, Source, types
 from rosenblatt.read.convert import convert_file
 from rosenblatt.read.data import FileTable, plan_file, read_data, read_in_passes
 from rosenblatt.read.plan import ColumnOptions, make_plan
@@ -41,16 +40,6 @@ CELLS = (
     *("123456789", "9007199254740993", "-12345678901234567890", "null"),
 )
 NAMES = ("a", "b b", 'c"c', "d,d", "é", "e;", "G", "1", "label", "entries", "column 3", "y=", "nan")
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Batches of a few rows, so that a small file has many of them."""
-    monkeypatch.setattr(csv, "BLOCK", 64)
-    monkeypatch.setattr(csv, "LINES", 1)
-    monkeypatch.setattr(line_formats, "BLOCK", 128)
-    monkeypatch.setattr(columnar, "ROWS", 4)
-    monkeypatch.setattr(types, "RUN", 4)
 
 
 def with_errors(way):
@@ -124,7 +113,9 @@ def texts(draw):
 
 @many_tables
 @given(texts())
-def test_any_text_is_the_same_table_in_memory_and_in_passes(tmp_path, small, text_and_options):
+def test_any_text_is_the_same_table_in_memory_and_in_passes(
+    tmp_path, small_blocks, text_and_options
+):
     text, options = text_and_options
     path = tmp_path / "d.csv"
     path.write_bytes(text.encode())
@@ -139,7 +130,7 @@ JSON = (1, 2, 0, -1.5, -0.0, None, "x", "1", "nan", "", True, "a b c", [1], {}, 
 
 @many_tables
 @given(st.data())
-def test_any_json_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, small, data):
+def test_any_json_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, small_blocks, data):
     cells = st.lists(st.sampled_from(JSON), min_size=1, max_size=2)
     pools = {name: data.draw(cells) for name in ("a", 'b"')}
     rows = []
@@ -167,7 +158,7 @@ ENTRIES = ("1:2", "0:1", "3:0.5 4:-0.0", "", "1:1 1:1", "2:x", "2:1e400", "9:900
         max_size=10,
     )
 )
-def test_any_libsvm_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, small, lines):
+def test_any_libsvm_lines_are_the_same_table_in_memory_and_in_passes(tmp_path, small_blocks, lines):
     path = tmp_path / "d.libsvm"
     path.write_text("".join(" ".join(line) + "\n" for line in (("-1", "1:1"), *lines)))
     whole = in_memory(path, ColumnOptions())
@@ -272,7 +263,7 @@ def without_spelling(result):
 
 @many_tables
 @given(hostile_tables())
-def test_every_format_and_reader_gives_the_same_table(tmp_path, small, hostile):
+def test_every_format_and_reader_gives_the_same_table(tmp_path, small_blocks, hostile):
     comma = Layout(separator=",", header=True)
     tables = []
     for path in hostile.write(tmp_path):
@@ -289,7 +280,7 @@ def test_every_format_and_reader_gives_the_same_table(tmp_path, small, hostile):
 @many_tables
 @given(hostile_tables(), st.sampled_from([1, 2, 3]))
 def test_every_reader_gives_the_same_verdict_and_interchangeable_proofs(
-    tmp_path, small, hostile, which
+    tmp_path, small_blocks, hostile, which
 ):
     path = hostile.write(tmp_path)[which]
     options = replace(hostile.options, missing="drop")
@@ -342,7 +333,7 @@ def test_a_column_of_missing_value_words_is_empty():
     assert 'column "a" left out' in note
 
 
-def test_column_types_consider_the_last_row_of_a_file_too(tmp_path, small):
+def test_column_types_consider_the_last_row_of_a_file_too(tmp_path, small_blocks):
     lines = [f"{'ab'[i % 2]},{i},{i % 3 > 0}\n" for i in range(30)]
     path = tmp_path / "d.csv"
     path.write_text("".join(["city,x,answer\n", *lines, "late,thirty,True\n"]))
@@ -355,7 +346,7 @@ def test_column_types_consider_the_last_row_of_a_file_too(tmp_path, small):
 @pytest.mark.parametrize(
     ("kept", "labels"), [("ab", "a or b"), ("abc", "a, b or c"), ("bcd", "b, c or d")]
 )
-def test_a_label_whose_rows_are_all_dropped_is_not_a_label(kept, labels, small, tmp_path):
+def test_a_label_whose_rows_are_all_dropped_is_not_a_label(kept, labels, small_blocks, tmp_path):
     rows = [
         (k / 10, "" if label not in kept else k % 3, label) for k, label in enumerate(8 * "abcd")
     ]
@@ -383,7 +374,7 @@ def test_a_single_label_left_after_dropping_rows_is_refused(tmp_path):
     (tmp_path / "d.csv").write_text(text)
     source, options = Source.find(str(tmp_path / "d.csv")), ColumnOptions("kind", missing="drop")
     for read in (read_data, read_in_passes):
-        with pytest.raises(UserError, match=r"1 different label \(a\) once rows with missing"):
+        with pytest.raises(UserError, match=r"1 different label \(a\)"):
             read(source, Layout(), options)
-    with pytest.raises(UserError, match='Give missing="mean"'):
+    with pytest.raises(UserError, match='missing="mean"'):
         rb.learn(tmp_path / "d.csv", target="kind", missing="drop")

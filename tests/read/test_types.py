@@ -11,7 +11,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.errors import DataError
-from rosenblatt.read import Layout, Source, columnar
+from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Category, Number
 from rosenblatt.read.data import data_from_table, read_data, read_in_passes
 from rosenblatt.read.plan import ColumnOptions
@@ -42,9 +42,8 @@ reads_views = pytest.mark.skipif(not VIEWS, reason="this PyArrow cannot turn vie
 
 
 @pytest.fixture(params=["read at once", "in passes"])
-def read(request, tmp_path, monkeypatch):
+def read(request, tmp_path, small_blocks):
     """Writes columns to a file and reads them with their answers."""
-    monkeypatch.setattr(columnar, "ROWS", 5)
 
     def call(columns, suffix="arrow", **wishes):
         path, table = tmp_path / f"d.{suffix}", pa.table(columns)
@@ -97,9 +96,7 @@ def test_invalid_text_is_named_with_its_row_and_useful_advice(read):
     cells = pa.array([b"abc", b"ab\xff", None, *[b"abd"] * 9])
     columns = {"x": cells, "a": NUMBERS, "y": ANSWERS}
     for suffix in ("arrow", "parquet"):
-        with pytest.raises(
-            DataError, match=r'row 2, column "x": "ab�" is not UTF-8 text. Give ignore="x"'
-        ):
+        with pytest.raises(DataError, match=r'row 2, column "x": "ab�".* ignore="x"'):
             read(columns, suffix, target="y")
         assert read(columns, suffix, target="y", ignore=("x",)).encoding.features == ("a",)
 
@@ -108,7 +105,7 @@ def test_invalid_text_is_named_with_its_row_and_useful_advice(read):
 def test_dates_are_categories_on_request(read, suffix):
     days = [datetime.date(2024, 5, 1 + i % 3) for i in range(N)]
     columns = {"d": days, "a": NUMBERS, "y": ANSWERS}
-    with pytest.raises(DataError, match=r'dates or times.*Give ignore="d", or category="d"'):
+    with pytest.raises(DataError, match=r'"d".* ignore="d".* category="d"'):
         read(columns, suffix, target="y")
     made = read(columns, suffix, target="y", categories=("d",))
     assert made.encoding.columns[0].values == ("2024-05-01", "2024-05-02", "2024-05-03")
@@ -118,8 +115,9 @@ def test_dates_are_categories_on_request(read, suffix):
 
 def test_durations_are_refused_without_useless_advice(read):
     lengths = [datetime.timedelta(i) for i in range(N)]
-    with pytest.raises(DataError, match=r'lengths of time, .*Give ignore="x"\.$'):
+    with pytest.raises(DataError, match='ignore="x"') as refused:
         read({"x": lengths, "a": NUMBERS, "y": ANSWERS}, target="y")
+    assert refused.value.message.parameters == ["ignore"]
 
 
 def test_decimals_are_labels_that_stay_distinct(read):
@@ -131,17 +129,15 @@ def test_decimals_are_labels_that_stay_distinct(read):
 
 
 @pytest.mark.parametrize("suffix", ["arrow", "parquet"])
-@pytest.mark.parametrize(
-    ("cell", "what"), [(None, "the value is missing"), ("many", '"many" is not a number')]
-)
+@pytest.mark.parametrize(("cell", "what"), [(None, "missing"), ("many", '"many"')])
 def test_a_missing_number_is_reported_as_missing_and_a_word_is_quoted(read, suffix, cell, what):
     numbers = pa.array([*map(str, range(N - 1)), cell])
-    with pytest.raises(DataError, match=rf'row {N}, column "a": {what}\. Give missing="drop"'):
+    with pytest.raises(DataError, match=rf'row {N}, column "a": .*{what}.* missing="drop"'):
         read({"a": numbers, "y": ANSWERS}, suffix, target="y", numbers=("a",))
 
 
 def test_a_table_without_columns_has_no_rows(read):
-    with pytest.raises(DataError, match="has no rows"):
+    with pytest.raises(DataError):
         read({}, "parquet")
 
 

