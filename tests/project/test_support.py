@@ -203,7 +203,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def client():
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as one:
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as one:
         yield one
 
 
