@@ -333,6 +333,19 @@ def test_every_reader_refuses_a_missing_number_if_the_model_does(tmp_path):
         predicted_by_node(model, [row], tmp_path)
 
 
+def test_every_reader_reads_the_same_texts_as_numbers(tmp_path):
+    """What is no number is replaced by the mean; blanks and digits of other scripts make none."""
+    data, model, new = tmp_path / "d.csv", tmp_path / "m.json", tmp_path / "new.csv"
+    write(data, table("numbers", True, 2))
+    given = ["--target", "kind", "--ignore", "id", "--number", "a", "--missing", "mean"]
+    here("learn", data, *given, "-o", model, "--max-iter", 20)
+    cells = [" 40\t", "+40", "40.", ".4e2", "-4E1", "1_000", "12%", "1,5", "0x10", "", "n/a", "inf"]
+    cells += ["TRUE", "\uff11\uff12", "\u0664\u0660", "\u00a040", "40\u2003", "\u221240"]
+    rows = [{"a": cell, "b": b / 2, "ok": b % 2 == 0} for cell in cells for b in range(9)]
+    found = labels_everywhere(model, new, write(new, rows), tmp_path)
+    assert len(set(found)) > 1
+
+
 def test_words_are_split_alike_in_every_script():
     """By Arrow in frames and by Python in streams, for the first plane of Unicode."""
     import pyarrow as pa

@@ -127,6 +127,13 @@ def test_a_nonlinear_step_is_refused_with_a_remedy(tmp_path, step, message):
     assert not (tmp_path / "model.json").exists()
 
 
+def test_categories_with_blanks_around_them_are_refused_for_that_reason(tmp_path):
+    X = pd.DataFrame({"job": [" baker", " clerk", "cook"] * 4})
+    pipe = fitted(OneHotEncoder(), rb.Perceptron(), X=X, y=["no", "yes", "no"] * 4)
+    with pytest.raises(ValueError, match=r"begin or end with blanks.*joblib\.dump"):
+        rb.save(pipe, tmp_path / "model.json")
+
+
 def applicants(seed, n=120):
     """Rows of several kinds with missing values, and two and three labels."""
     rng = np.random.default_rng(seed)

@@ -239,7 +239,7 @@ def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
         if blank or changed or twice:
             raise FoldingError(
                 "OneHotEncoder cannot be saved in a model file if an earlier step changed its "
-                "numbers, or if categories differ only in blanks or are missing in two ways"
+                "numbers, or if categories begin or end with blanks or are missing in two ways"
             )
         spelled = [_spellings(value, text) for value, text in zip(values, texts, strict=True)]
         zeros = dict.fromkeys(() if drop is None else spelled[drop], Fraction(0))
