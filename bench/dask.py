@@ -77,7 +77,7 @@ class Rounds:
         self.X, self.y = examples(client, n, d, partitions)
         self.partitions = Partitions(client, 300.0)
         self.partitions.load(self.X, self.y, 1.0)
-        self.plan = mixing.Plan(Rule(), Budget())
+        self.plan = mixing.MixingPlan(Rule(), Budget())
         self.state, _ = mixing.run_round(self.partitions, self.plan, mixing.State(np.zeros(d + 1)))
 
     def tasks(self) -> tuple[list[Any], ...]:

@@ -37,7 +37,7 @@ FITTED = ("Logit", "Probit", "CLogLog", "LogLog", "Log")  # links of a binomial 
 UNFITTED = "the estimates of {} cannot be fitted here; fit your model without the rows in s.rows."
 
 
-class Model(NamedTuple):
+class ForeignModel(NamedTuple):
     """Data and settings of a regression, read from a model of another library.
 
     The data are a table X and a target y or, with a formula, the data frame of the formula.
@@ -59,7 +59,7 @@ class Model(NamedTuple):
     row_names: RowNames = FROM_ZERO
 
 
-def read_model(model: Any, family: str | None = None) -> Model:
+def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
     """Read data and settings from a fitted or unfitted model; `family` overrides the model's."""
     if type(model).__module__.startswith("pyfixest."):
         return _read_pyfixest(model, family)
@@ -103,7 +103,7 @@ def read_model(model: Any, family: str | None = None) -> Model:
     offset, (link, unfitted) = _offset(model, len(X)), _link(model)
     efron = getattr(model, "ties", "") == "efron"
     labels = getattr(getattr(model, "data", None), "row_labels", None)  # of the rows it kept
-    return Model(
+    return ForeignModel(
         *(X, tuple(names), y, family, weights, groups),
         offset=offset,
         efron=efron,
@@ -113,7 +113,7 @@ def read_model(model: Any, family: str | None = None) -> Model:
     )
 
 
-def _read_pyfixest(fit: Any, family: str | None) -> Model:
+def _read_pyfixest(fit: Any, family: str | None) -> ForeignModel:
     """Read the formula and the fitted rows from a result of pyfixest's fepois or feglm."""
     name = type(fit).__name__
     known = {"Fepois": "poisson", "Felogit": "binomial", "Feprobit": "binomial"}.get(name)
@@ -137,7 +137,7 @@ def _read_pyfixest(fit: Any, family: str | None) -> Model:
         data[column].to_numpy(np.float64) if (column := getattr(fit, attribute, None)) else None
         for attribute in ("_weights_name", "_offset_name")
     )
-    return Model(
+    return ForeignModel(
         *(data.reset_index(drop=True), (), None, family or known or "", weights),
         formula=fit._fml,
         rows=data.index.to_numpy(),  # pyfixest sets the index to the original row numbers

@@ -18,7 +18,7 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 import rosenblatt.estimators as estimators
 from rosenblatt.clock import StatusLine
-from rosenblatt.dask.mixing import Checkpoint, Plan, Round, State, mix
+from rosenblatt.dask.mixing import Checkpoint, MixingPlan, Round, State, mix
 from rosenblatt.dask.partitions import (
     ClusterError,
     Partitions,
@@ -227,13 +227,13 @@ class OnCluster(LinearClassifier):
             raise KeyboardInterrupt
         return self
 
-    def _make_plan(self) -> Plan:
+    def _make_plan(self) -> MixingPlan:
         rule = self._rule()
         checks.one_of("mixing", self.mixing, MIXINGS)
         seed = 0 if rule.rng is None else int(rule.rng.integers(2**62))
         # Workers create their own random generators from the seed.
         rule = algorithms.Rule(rule.order, rule.zero, rule.eta)
-        return Plan(rule, self._budget(), self.mixing == "mistakes", seed)
+        return MixingPlan(rule, self._budget(), self.mixing == "mistakes", seed)
 
     def _remember(self, template: Examples, state: State, reason: str, pocket: bool) -> None:
         """Set the fitted attributes of a finished run, with the last weights or the pocket."""
@@ -355,7 +355,7 @@ class PocketPerceptron(OnCluster, PocketParameters):
         Mistakes, updates and seconds of every round.
     """
 
-    def _make_plan(self) -> Plan:
+    def _make_plan(self) -> MixingPlan:
         if self.restarts != 1:
             raise ValueError(
                 f"restarts is {self.restarts!r}; on Dask give 1, and fit again with another "

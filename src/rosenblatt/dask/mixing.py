@@ -64,7 +64,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MixingPlan:
     """Settings of a run: update rule, limits, and how weights are averaged."""
 
     rule: Rule
@@ -85,7 +85,7 @@ class Epoch:
 
 
 def mix(
-    partitions: Partitions, plan: Plan, state: State, watch: Callable[[State], None]
+    partitions: Partitions, plan: MixingPlan, state: State, watch: Callable[[State], None]
 ) -> tuple[State, Reason]:
     """Run rounds until a round has no mistakes or a limit of the plan is reached.
 
@@ -128,7 +128,7 @@ def mix(
 
 
 def run_round(
-    partitions: Partitions, plan: Plan, state: State, count_only: bool = False
+    partitions: Partitions, plan: MixingPlan, state: State, count_only: bool = False
 ) -> tuple[State, list[Epoch]]:
     """Run one epoch on every partition, or only count mistakes."""
     begin = time.perf_counter()
@@ -156,7 +156,7 @@ def run_round(
 
 
 def plan_epochs(
-    plan: Plan, state: State, count: int, count_only: bool = False
+    plan: MixingPlan, state: State, count: int, count_only: bool = False
 ) -> tuple[list[Any], ...]:
     """Return the arguments of `run_epoch` for the next epoch, with one entry per partition each.
 
@@ -166,7 +166,7 @@ def plan_epochs(
 
     Examples
     --------
-    >>> plan = Plan(Rule(), Budget(updates=10))
+    >>> plan = MixingPlan(Rule(), Budget(updates=10))
     >>> plan_epochs(plan, State(np.zeros(2), updates=3), 4)[-1]
     [2, 2, 2, 1]
     >>> plan_epochs(plan, State(np.zeros(2), rounds=6, updates=9), 4)[-1]
@@ -258,7 +258,7 @@ class Checkpoint:
     data: dict[str, Any]  # labels, columns and rows, which must match to resume
     shape: tuple[int, ...]  # of the weights
 
-    def write(self, plan: Plan, state: State) -> None:
+    def write(self, plan: MixingPlan, state: State) -> None:
         """Write the state to the file, replacing the previous state."""
         candidates = {
             name: None if kept is None else {"w": kept.w.tolist(), "mistakes": kept.mistakes}
@@ -274,7 +274,7 @@ class Checkpoint:
         }
         write_checksummed(self.path, KIND, content)
 
-    def read(self, plan: Plan) -> tuple[int, State]:
+    def read(self, plan: MixingPlan) -> tuple[int, State]:
         """Read seed and state; raise UsageError if they are from other data or parameters."""
         content = read_checksummed(self.path, KIND)
         try:
@@ -304,7 +304,7 @@ class Checkpoint:
             raise DataError(f"{self.path} is not a complete checkpoint: {quote(error)}.") from None
 
 
-def _rule_to_json(plan: Plan) -> dict[str, Any]:
+def _rule_to_json(plan: MixingPlan) -> dict[str, Any]:
     mixing = "mistakes" if plan.by_mistakes else "uniform"
     rule = plan.rule
     return {"order": rule.order, "zero": rule.zero, "eta": rule.eta, "mixing": mixing}

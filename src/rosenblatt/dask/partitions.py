@@ -37,7 +37,7 @@ class ClusterError(UserError, RuntimeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class LoadedPartition:
     """Partition as loaded by a worker, or its size and labels alone."""
 
     name: str
@@ -90,7 +90,7 @@ class Partitions(Blocks):
         The template has one row of zeros, and the labels, columns and x0 of the partitions.
         """
         raw = self.client.compute(list_partitions(X, y, sample_weight))
-        summaries: list[Partition] = self._gather(self.client.map(summarize, raw, pure=False))
+        summaries: list[LoadedPartition] = self._gather(self.client.map(summarize, raw, pure=False))
         filled = [i for i, part in enumerate(summaries) if part.counts.sum() > 0]
         if not filled:
             raise ValueError("there are no rows to learn from.")
@@ -287,7 +287,7 @@ def split_column(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
     return list(values.to_delayed())
 
 
-def load_partition(name: str, part: Any, y: Any, weights: Any) -> Partition:
+def load_partition(name: str, part: Any, y: Any, weights: Any) -> LoadedPartition:
     """Load and check a partition on a worker; errors name the partition."""
     if isinstance(y, str):
         part, y = part.drop(columns=[y]), part[y]
@@ -295,7 +295,7 @@ def load_partition(name: str, part: Any, y: Any, weights: Any) -> Partition:
         part, weights = part.drop(columns=[weights]), part[weights]
     columns = column_names(part)
     if part.shape[0] == 0:
-        return Partition(name, columns)
+        return LoadedPartition(name, columns)
     try:
         refuse_masked(y, "y")
         X = to_floats(part)
@@ -313,16 +313,16 @@ def load_partition(name: str, part: Any, y: Any, weights: Any) -> Partition:
         raise
     if len(labels) > 2 and checks.is_continuous(counted, labels):
         raise ValueError(f"{name}: {checks.make_too_many_error(counted, labels)}")
-    return Partition(name, columns, labels, counts, X.shape, X, y, weights)
+    return LoadedPartition(name, columns, labels, counts, X.shape, X, y, weights)
 
 
-def summarize(part: Partition) -> Partition:
+def summarize(part: LoadedPartition) -> LoadedPartition:
     """Return a partition without its rows."""
     return replace(part, X=None, y=None, weights=None)
 
 
 def convert_partition(
-    part: Partition, labels: NDArray[Any], x0: float, weights: NDArray[np.float64] | None
+    part: LoadedPartition, labels: NDArray[Any], x0: float, weights: NDArray[np.float64] | None
 ) -> Examples:
     """Convert a partition to examples, with the labels of all partitions.
 
@@ -339,7 +339,7 @@ def convert_partition(
         raise ValueError(f"{part.name}: {error}") from None
 
 
-def _merge_labels(parts: list[Partition], one_class: bool) -> tuple[NDArray[Any], list[int]]:
+def _merge_labels(parts: list[LoadedPartition], one_class: bool) -> tuple[NDArray[Any], list[int]]:
     """Return the labels of all partitions and the number of rows of each."""
     count: Counter[Any] = Counter()
     for part in parts:

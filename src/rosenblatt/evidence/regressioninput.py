@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.adapters import Model, read_model
+from rosenblatt.adapters import ForeignModel, read_foreign_model
 from rosenblatt.checks import one_of, row_weights
 from rosenblatt.errors import RowError, UsageError, with_index_labels
 from rosenblatt.evidence.families import (
@@ -58,7 +58,7 @@ def question(
     """
     notes, model, left_out = list[Message](), None, NO_ROWS
     if y is None and target is None and not isinstance(X, str | os.PathLike) and not is_frame(X):
-        model = read_model(X, family)
+        model = read_foreign_model(X, family)
         sample_weight = model.weights if sample_weight is None else sample_weight
         groups = model.groups if groups is None else groups
         if model.formula is None:
@@ -109,7 +109,9 @@ def question(
     return replace(regression, notes=tuple(notes), left_out=left_out, row_names=given.row_names)
 
 
-def _add_likelihood(regression: Question, model: Model, weights: Any, offset: Any) -> Question:
+def _add_likelihood(
+    regression: Question, model: ForeignModel, weights: Any, offset: Any
+) -> Question:
     """Add a model's offset, link and treatment of ties to the data of the likelihood."""
     assert regression.data is not None
     if offset is not None and weights is not None:
