@@ -140,7 +140,13 @@ def _as_array(X: Any) -> NDArray[Any]:
             "stream takes one dict at a time with learn_one and predict_one."
         )
     if hasattr(X, "column_names") and hasattr(X, "column"):
-        columns = [_arrow_column(X.column(i)) for i in range(X.num_columns)]
+        columns = []
+        for i in range(X.num_columns):
+            column = X.column(i)
+            try:
+                columns.append(np.asarray(column))
+            except (ValueError, TypeError, NotImplementedError):  # NumPy has no such type: decimals
+                columns.append(np.array(column.to_pylist(), dtype=object))
         _refuse_moments([column.dtype for column in columns], column_names(X))
         return np.column_stack(columns)
     if hasattr(X, "to_numpy"):
@@ -158,14 +164,6 @@ def _refuse_moments(types: Iterable[Any], names: Names) -> None:
         temporal = getattr(kind, "is_temporal", None)  # polars
         if temporal() if temporal else getattr(kind, "kind", "") in ("m", "M"):
             raise ValueError(f"X, column {_name_column(column, names)}: {MOMENT}")
-
-
-def _arrow_column(column: Any) -> NDArray[Any]:
-    """Return an Arrow column as an array, of objects if NumPy has no such type (decimals)."""
-    try:
-        return np.asarray(column)
-    except (ValueError, TypeError, NotImplementedError):
-        return np.array(column.to_pylist(), dtype=object)
 
 
 def _check_shape(shape: tuple[int, ...], ndim: int) -> None:

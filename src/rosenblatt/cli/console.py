@@ -67,11 +67,8 @@ def as_argument(text: str) -> str:
     >>> print(as_argument("a.csv"), as_argument("a b.csv"), as_argument("Dr."))
     a.csv 'a b.csv' 'Dr.'
     """
-    return (
-        f"'{text}'"
-        if text.endswith((".", ",", ":")) and shlex.quote(text) == text
-        else shlex.quote(text)
-    )
+    quoted = shlex.quote(text)
+    return f"'{text}'" if quoted == text and text.endswith((".", ",", ":")) else quoted
 
 
 class Console(Reporter):
