@@ -3,12 +3,9 @@
 `ROSENBLATT_GOLDEN=update` rewrites the files; read the difference before you commit it.
 """
 
-import os
 import re
-import subprocess
 
 import pytest
-from installed import PROGRAM
 
 CREDIT = """age,salary,approved
 45,62,yes
@@ -64,18 +61,14 @@ SESSIONS = {
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("name", SESSIONS)
-def test_printed_sessions_match_the_golden_files(name, golden, tmp_path):
+def test_printed_sessions_match_the_golden_files(name, golden, run_command, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "dumb")
     for file, text in FILES.items():
         (tmp_path / file).write_text(text)
     lines = []
     for command in SESSIONS[name]:
-        done = subprocess.run(
-            [PROGRAM, *command.split()],
-            cwd=tmp_path,
-            capture_output=True,
-            encoding="utf-8",
-            env={**os.environ, "COLUMNS": "100", "TERM": "dumb"},
-        )
-        text = re.sub("[0-9,]+ rows per second", "N rows per second", done.stdout + done.stderr)
-        lines += [f"$ rosenblatt {command}", f"{text}[{done.returncode}]", ""]
+        code, out, err = run_command(*command.split())
+        text = re.sub("[0-9,]+ rows per second", "N rows per second", out + err)
+        lines += [f"$ rosenblatt {command}", f"{text}[{code}]", ""]
     golden(f"{name}.txt", "\n".join(lines))
