@@ -305,7 +305,7 @@ def test_predict_uses_the_model_of_a_continuing_stream(tmp_path):
             seen.add(rb.load(model).training["examples"])
             here("predict", model, tmp_path / "some.jsonl", "-o", tmp_path / "p.csv")
     running.stdin.close()
-    assert running.wait(60) == 0
+    assert running.wait(300) == 0
     assert rb.load(model).training["examples"] == 250
     assert len(seen | {250}) > 1
 

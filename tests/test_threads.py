@@ -13,6 +13,13 @@ import rosenblatt as rb
 from rosenblatt import engine
 
 
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Few rows, too, are worth a thread, and there are two cores."""
+    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
+    monkeypatch.setattr(engine, "cores", lambda: 2)
+
+
 def test_results_are_the_same_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(3000, 5)), rng.normal(size=6)
@@ -37,8 +44,7 @@ def test_results_are_the_same_for_any_number_of_threads(monkeypatch):
     assert all(one == fitted[0] for one in fitted)
 
 
-def test_no_more_threads_run_than_allowed(monkeypatch):
-    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
+def test_no_more_threads_run_than_allowed(small_parts, monkeypatch):
     monkeypatch.setattr(engine, "cores", lambda: 4)
     for most in (1, 3, 4):
         parts, threads = [], set()
@@ -57,11 +63,10 @@ def rows_of(parts):
     return sorted(row for part in parts for row in range(100)[part])
 
 
-def test_busy_threads_are_not_waited_for(monkeypatch):
-    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
+def test_busy_threads_are_not_waited_for(request):
     free, parts = threading.Event(), []
-    busy = [engine._thread_pool().submit(free.wait, 20) for _ in range(engine.cores())]
-    monkeypatch.setattr(engine, "cores", lambda: 2)
+    busy = [engine._thread_pool().submit(free.wait, 300) for _ in range(engine.cores())]
+    request.getfixturevalue("small_parts")
     try:
         engine.in_threads(parts.append, 100, 1000)
         assert not any(one.done() for one in busy)
@@ -71,9 +76,7 @@ def test_busy_threads_are_not_waited_for(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_child_has_threads_of_its_own(monkeypatch):
-    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
-    monkeypatch.setattr(engine, "cores", lambda: 2)
+def test_a_forked_child_has_threads_of_its_own(small_parts):
     engine.in_threads([].append, 100, 1000)  # the parent's threads, which a child does not have
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -85,15 +88,12 @@ def test_a_forked_child_has_threads_of_its_own(monkeypatch):
         os.write(writing, bytes([len(rows_of(parts))]))
         os._exit(0)
     os.close(writing)
-    assert select.select([reading], [], [], 20)[0], "the child waits for threads it does not have"
+    assert select.select([reading], [], [], 300)[0], "the child waits for threads it does not have"
     assert os.read(reading, 1) == bytes([100])
     os.waitpid(child, 0)
 
 
-def test_an_error_in_one_part_is_raised_after_all_have_ended(monkeypatch):
-    monkeypatch.setattr(engine, "WORTH_A_THREAD", 10)
-    monkeypatch.setattr(engine, "cores", lambda: 2)
-
+def test_an_error_in_one_part_is_raised_after_all_have_ended(small_parts):
     def work(part):
         if part.start:
             raise RuntimeError("the second part")

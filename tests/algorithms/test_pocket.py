@@ -1,9 +1,8 @@
 """The pocket does what the lecture says, as fast as blocks allow, and keeps its best."""
 
+import contextlib
 import itertools
 import math
-import signal
-import threading
 
 import lecture
 import lecture_pocket
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import strategies as its
+from ctrl_c import ctrl_c_after
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -180,12 +180,12 @@ def test_ctrl_c_keeps_the_best_so_far(restarts, order, monkeypatch):
         judged.append(real(self, w))
         return judged[-1]
 
+    pressed = contextlib.nullcontext()
     if restarts == 1:
         monkeypatch.setattr(Judge, "alone", interrupted)
     else:
-        main = threading.main_thread().ident
-        threading.Timer(0.5, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt, match="interrupted"):
+        pressed = ctrl_c_after(0.5)
+    with pytest.raises(KeyboardInterrupt, match="interrupted"), pressed:
         clf.fit(X, y)
     assert clf.stop_reason_ == "interrupted"
     assert clf.n_mistakes_ == (clf.predict(X) != y).sum() < 300

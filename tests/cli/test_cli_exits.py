@@ -63,7 +63,7 @@ def with_closed(arguments, folder, *closed):
     streams = {name: writing if name in closed else subprocess.PIPE for name in STREAMS}
     process = subprocess.Popen([PROGRAM, *arguments], cwd=folder, **streams)
     os.close(writing)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, err
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -35,8 +36,8 @@ def on_a_terminal(*arguments, cwd, interrupt_after=None, **environment):
         if not block:
             break
         seen += block
-        if interrupt_after is not None and interrupt_after in seen:
-            time.sleep(1.0)
+        if interrupt_after and re.search(interrupt_after, seen, re.DOTALL):
+            time.sleep(0.5)  # in the midst of the work that is shown
             process.send_signal(signal.SIGINT)
             interrupt_after = None
     os.close(leader)
@@ -155,7 +156,13 @@ def test_ctrl_c_keeps_the_best_so_far_and_reports_it(program, tmp_path):
     # Compiled first: within a compiler Ctrl-C may come to nothing.
     program("learn", "--noise", "0.2", "--time-limit", "0.2", "--test-size", "0")
     code, seen = on_a_terminal(
-        "learn", "--noise", "0.2", "--time-limit", "60", cwd=tmp_path, interrupt_after=b"verdict"
+        "learn",
+        "--noise",
+        "0.2",
+        "--time-limit",
+        "60",
+        cwd=tmp_path,
+        interrupt_after=rb"verdict.*mistakes so far",
     )
     assert code == 130
     assert "interrupted; the best line so far is kept" in seen

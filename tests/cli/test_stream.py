@@ -196,7 +196,7 @@ def lines_in(path):
 
 
 def wait_for(reached):
-    for _ in range(2400):
+    for _ in range(12_000):
         if reached():
             return
         time.sleep(0.025)

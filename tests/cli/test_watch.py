@@ -36,7 +36,7 @@ def watch(*arguments, browser=None):
         Path("browser").chmod(0o755)
         environment["BROWSER"] = "./browser"
     done = subprocess.run(
-        [PROGRAM, "watch", *arguments], capture_output=True, text=True, env=environment, timeout=60
+        [PROGRAM, "watch", *arguments], capture_output=True, text=True, env=environment, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -80,7 +80,7 @@ class Subprocesses:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         return subprocess.Popen([sys.executable, "-m", "dask", *command], **quiet)
 
-    def until(self, there, seconds=60):
+    def until(self, there, seconds=180):
         end = time.monotonic() + seconds
         while not there():
             assert time.monotonic() < end, f"not there after {seconds} s"

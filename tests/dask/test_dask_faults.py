@@ -23,8 +23,8 @@ pytestmark = [
     pytest.mark.slow_without_jit,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.EfficiencyWarning"),
 ]
-LIMIT = 60.0  # seconds that any wait may take
-BACK = 60.0  # seconds that killed workers may take to be back
+LIMIT = 180.0  # seconds that any wait may take
+BACK = 180.0  # seconds that killed workers may take to be back
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,7 @@ def test_parquet_files_and_a_killed_worker_give_the_same_verdict(client, tmp_pat
         pq.write_table(table, tmp_path / f"{i}.parquet")
     calm = separability(tmp_path, "y", client=client)
     with after(0.1, lambda: kill_workers(client, 1)):
-        hurt = separability(tmp_path, "y", client=client, timeout=60.0)
+        hurt = separability(tmp_path, "y", client=client, timeout=180.0)
     assert calm.verdict == hurt.verdict == "inseparable"
     assert hurt.proof == calm.proof
     assert hurt.proof.check(X, y)

@@ -1,14 +1,13 @@
 """Sparse designs with many columns: rows, signs and proofs are those of the exact engine."""
 
-import _thread
 import random
-import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse
 from case_counts import count_cases, n_cases
+from ctrl_c import ctrl_c_after
 from rays import rank
 
 import rosenblatt as rb
@@ -192,9 +191,8 @@ def test_a_long_linear_program_can_be_ended(end):
     if end == "time limit":
         s = rb.separation(X, y, fit_intercept=False, time_limit=1.0)
     else:
-        timer = threading.Timer(2.0, _thread.interrupt_main)
-        timer.start()
-        s = rb.separation(X, y, fit_intercept=False)
+        with ctrl_c_after(1.0):
+            s = rb.separation(X, y, fit_intercept=False)
     assert s.kind == "undecided"
     assert end in s.reason
 

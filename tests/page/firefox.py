@@ -25,7 +25,7 @@ class Tab:
     def call(self, method, **params):
         number = next(self.numbers)
         self.socket.send(json.dumps({"id": number, "method": method, "params": params}))
-        while (reply := json.loads(self.socket.recv(timeout=60))).get("id") != number:
+        while (reply := json.loads(self.socket.recv(timeout=180))).get("id") != number:
             pass  # an event, not the reply
         assert reply["type"] == "success", reply
         return reply["result"]

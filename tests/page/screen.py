@@ -12,7 +12,7 @@ class Screen:
     """A page that is open, and what went wrong on it."""
 
     def __init__(self, context, address, hash):
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(120_000)
         self.address = address
         self.page = context.new_page()
         self.troubles, self.requests = [], []
@@ -31,7 +31,7 @@ class Screen:
 
     def until(self, script):
         """Wait for something to be true (a policy forbids the page to evaluate text)."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while not self.ask(script):
             assert time.monotonic() < end, f"never true: {script}"
             time.sleep(0.02)

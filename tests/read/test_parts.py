@@ -73,7 +73,7 @@ def test_parallel_work_ends_when_its_results_are_no_longer_needed():
     def work(item):
         begun.append(item)
         if item:
-            going_on.wait(10)
+            going_on.wait(60)
         return item
 
     made = map_in_threads(work, range(100))
@@ -115,7 +115,7 @@ def test_the_reading_thread_can_end_reading_ahead():
 
     def items():
         yield 1
-        taken.wait(10)
+        taken.wait(60)
         made.close()  # as when this thread happens to be the one that collects garbage
         ended.set()
         yield 2
@@ -123,4 +123,4 @@ def test_the_reading_thread_can_end_reading_ahead():
     made = read_in_background(items())
     assert next(made) == 1
     taken.set()
-    assert ended.wait(10)
+    assert ended.wait(60)

@@ -48,5 +48,6 @@ def browser():
 def page(browser):
     """A new page of the size of a laptop's."""
     opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened.set_default_timeout(120_000)  # milliseconds on a busy machine; it takes a few
     yield opened
     opened.close()

@@ -14,7 +14,6 @@ from chromium import missing, watched
 
 pytestmark = pytest.mark.slow_without_jit
 
-LONG = 120_000  # milliseconds on a busy machine; it takes a few thousand
 NO_KERNEL = "--KernelSpecManager.allowed_kernelspecs=none"
 LINES = """\
 import numpy as np
@@ -64,7 +63,7 @@ def running(module, *arguments, folder):
 
 def looks_right(page):
     """Labels over their numbers, buttons in one row, and the arrow keys are the player's."""
-    page.locator(".rb-player .rb-step").wait_for(timeout=LONG)
+    page.locator(".rb-player .rb-step").wait_for()
     assert page.locator("dt").first.evaluate("e => getComputedStyle(e).float") == "none"
     tops = {round(b.bounding_box()["y"]) for b in page.locator(".rb-buttons button").all()}
     assert len(tops) == 1
@@ -89,8 +88,8 @@ def test_the_widget_runs_in_jupyterlab(page, tmp_path):
     file.write_text(notebook())
     with running("jupyterlab", *LAB, folder=tmp_path) as address:
         page.goto(f"{address}/lab/tree/shown.ipynb")
-        page.locator(".jp-Cell .cm-content").first.click(timeout=LONG)
-        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=LONG)
+        page.locator(".jp-Cell .cm-content").first.click()
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
         page.keyboard.press("Shift+Enter")
         looks_right(page)
         assert page.locator(".jp-OutputArea img").count() == 0  # the player is in its place
@@ -107,10 +106,10 @@ def test_the_widget_runs_in_jupyterlab(page, tmp_path):
 
 def shows_a_picture(page):
     """And nothing of a player that it cannot find."""
-    page.locator(".jp-Dialog").get_by_role("button", name="No Kernel").click(timeout=LONG)
-    page.get_by_text("No Kernel | ").wait_for(timeout=LONG)
+    page.locator(".jp-Dialog").get_by_role("button", name="No Kernel").click()
+    page.get_by_text("No Kernel | ").wait_for()
     picture = page.locator(".jp-OutputArea img")
-    picture.wait_for(timeout=LONG)
+    picture.wait_for()
     assert picture.evaluate("e => e.naturalWidth") == 480
     shown = page.locator(".jp-OutputArea").first.inner_text().lower()
     assert [word for word in ("widget", "loading", "error") if word in shown] == []
