@@ -133,6 +133,27 @@ def test_the_names_of_w_and_the_pocket_cover_no_example(opened):
                 assert covered == [], (seed, t, text.text)
 
 
+def test_the_legend_covers_no_example_in_a_corner(opened):
+    screen = opened()
+    rows = b"0,0,no\n0,1,no\n1,0,no\n1,1,yes\n"
+    with screen.training():
+        screen.page.get_by_label("Open a file").set_input_files(
+            {"name": "and.csv", "mimeType": "text/csv", "buffer": b"a,b,label\n" + rows}
+        )
+    texts = [shape for shape in drawn(screen, 330) if shape.text in ("○ yes", "× no")]
+    assert len(texts) == 2
+    places = screen.ask("""() => {
+      const { player } = window.rosenblatt;
+      const frame = player.makeFrame(330, 330);
+      return player.story.points.map((point) => frame.at(point));
+    }""")
+    for text in texts:
+        x, y, size = (float(text.get(name)) for name in ("x", "y", "font-size"))
+        left = x - 0.6 * size * len(text.text)
+        covered = [p for p in places if left - 6 < p[0] < x + 6 and y - size < p[1] < y + 6]
+        assert covered == [], text.text
+
+
 def test_examples_of_all_labels_are_visible_where_they_overlap(opened):
     """No fill is drawn over an outline."""
     screen = opened("#points=x0.3,0.3o0.3,0.3t0.31,0.3s0.3,0.31d0.29,0.3x-0.5,0.1t0.5,-0.5")

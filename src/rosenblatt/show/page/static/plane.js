@@ -88,8 +88,9 @@ function drawLabels(pen, story, frame, palette) {
   drawLegend(pen, story, frame, palette, { ...style, weight: 600, align: "right" });
 }
 
-// Draw the legend; labels of the page that have no names are their signs.
-function drawLegend(pen, story, { width }, palette, style) {
+// Draw the legend at the right, as near to the top as it can be away from examples. Labels of
+// the page that have no names are their signs.
+function drawLegend(pen, story, frame, palette, style) {
   const { labels } = story;
   if (!labels) return;
   const two = labels.length === 2;
@@ -99,11 +100,20 @@ function drawLegend(pen, story, { width }, palette, style) {
     const short = name.length > 24 ? `${name.slice(0, 23)}…` : name;
     return [name === sign ? sign : `${sign} ${short}`, story.markOf(place)];
   });
-  (two ? lines.reverse() : lines).forEach(([text, mark], i) =>
-    pen.text(text, width - 10, (1 + 1.35 * i) * style.size + 8, {
-      ...style,
-      fill: colorOf(palette, mark),
-    }),
+  if (two) lines.reverse();
+  const [x, top, row] = [frame.width - 10, style.size + 8, 1.35 * style.size];
+  const places = story.points.map((point) => frame.at(point));
+  const apart = 3 * radiusFor(places.length, frame); // a sign nearer to examples looks like one
+  let [first, least] = [top, Infinity];
+  for (let y = top; y < 0.7 * frame.height && least > 0; y += 0.1 * frame.height) {
+    const boxes = lines.map(([text], i) =>
+      boxOf(text, { x, y: y + i * row, align: "right" }, style.size),
+    );
+    const covered = boxes.reduce((sum, box) => sum + coveredBy(box, places, apart), 0);
+    if (covered < least) [first, least] = [y, covered];
+  }
+  lines.forEach(([text, mark], i) =>
+    pen.text(text, x, first + i * row, { ...style, fill: colorOf(palette, mark) }),
   );
 }
 
@@ -246,10 +256,7 @@ function drawName(pen, { frame, places: examples, r, occupied }, text, places, s
     const { left, end, top, foot } = box;
     const outside = left < 0 || top < 0 || end > frame.width || foot > frame.height;
     const over = occupied.filter((other) => overlap(box, other)).length;
-    let covered = 0;
-    for (const [x, y] of examples)
-      if (x > left - r && x < end + r && y > top - r && y < foot + r) covered += 1;
-    const cost = 1e6 * outside + 1e4 * over + covered;
+    const cost = 1e6 * outside + 1e4 * over + coveredBy(box, examples, r);
     if (cost < least) [best, least] = [{ ...place, box }, cost];
     if (cost === 0) break;
   }
@@ -296,6 +303,14 @@ function boxOf(text, { x, y, align }, size) {
   const width = (0.58 * text.length + 0.35) * size; // a single w is wider than most letters
   const left = x - { left: 0, center: width / 2, right: width }[align];
   return { left, end: left + width, top: y - 0.85 * size, foot: y + 0.25 * size };
+}
+
+// Count the examples that a box covers, or to which it is nearer than r.
+function coveredBy({ left, end, top, foot }, examples, r) {
+  let count = 0;
+  for (const [x, y] of examples)
+    if (x > left - r && x < end + r && y > top - r && y < foot + r) count += 1;
+  return count;
 }
 
 function overlap(a, b) {
