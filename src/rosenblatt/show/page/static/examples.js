@@ -6,7 +6,7 @@ import { counted, grouped } from "./numbers.js";
 
 export const PROJECTION = "*"; // in place of a column: all features
 
-// Whether all features are shown, projected to the plane.
+// Return whether all features are shown, projected to the plane.
 export function isProjected({ data, points, x, y }) {
   return data === "file" && !points && [x, y].includes(PROJECTION);
 }
@@ -70,7 +70,7 @@ function withLabels(points) {
   return { points, targets: points.map(sign) };
 }
 
-// Draw examples whose distance from the scoreOf is at least `least`.
+// Draw examples whose distance from the line is at least `least`.
 function withMargin(rng, count, least) {
   const points = [];
   while (points.length < count) {

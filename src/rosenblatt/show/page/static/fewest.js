@@ -12,8 +12,8 @@ const SLICE = 12; // milliseconds between two frames
 const [MANY, SOON] = [300, 500]; // more points than this wait for this many milliseconds
 const SURE = 2 ** -34; // angles without those bits are more accurate than this
 
-// Yields the number of pivots done after each one, so that a page can do other things in between,
-// and returns {mistakes, line}, where the line c + a·x1 + b·x2 = 0 makes that number of mistakes.
+// Yield the number of pivots done after each one, so that a page can do other things in between,
+// and return {mistakes, line}, where the line c + a·x1 + b·x2 = 0 makes that number of mistakes.
 export function* fewest(points, targets) {
   const sweep = new Sweep(points, targets);
   for (let p = 0; p < sweep.count; p++) {
@@ -119,7 +119,7 @@ class Sweep {
     return dy === 0 ? 0 : Math.atan2(dy, dx) + (dy < 0 ? Math.PI : 0);
   }
 
-  // Whether a point is ahead of w while w points straight up, just before it turns.
+  // Return whether a point is ahead of w while w points straight up, just before it turns.
   isAhead(p, q) {
     return this.y[q] === this.y[p] ? this.x[q] > this.x[p] : this.y[q] > this.y[p];
   }
@@ -129,7 +129,7 @@ class Sweep {
     return this.isAhead(p, q) ? this.yes[q] - this.no[q] : this.no[q] - this.yes[q];
   }
 
-  // Whether some order of points at nearly one angle could lead to a better line.
+  // Return whether some order of points at nearly one angle could lead to a better line.
   mayImprove(p, near, cost, others, beside) {
     let [low, high] = [cost, cost];
     for (const q of near) {

@@ -131,7 +131,7 @@ const minus = (p, q) => p.map((value, i) => value - q[i]);
 
 // Return the region of each label within corners: of no and yes, or of every label. Equal scores
 // belong to the first label, or with `last` to the last one.
-export function partsOf(planes, corners, last = false) {
+export function regionsOf(planes, corners, last = false) {
   if (planes.length === 1) {
     const [yes] = planes;
     return [clipped(corners, minus([0, 0, 0], yes)), clipped(corners, yes)];
@@ -145,9 +145,9 @@ export function partsOf(planes, corners, last = false) {
 // Return the two ends of each line where these regions meet.
 function edgesOf(planes, corners) {
   if (planes.length === 1) return sideOn(clipped(corners, planes[0]), planes[0]);
-  const parts = partsOf(planes, corners);
+  const regions = regionsOf(planes, corners);
   return planes.flatMap((plane, k) =>
-    planes.slice(k + 1).flatMap((other) => sideOn(parts[k], minus(plane, other))),
+    planes.slice(k + 1).flatMap((other) => sideOn(regions[k], minus(plane, other))),
   );
 }
 

@@ -65,7 +65,7 @@ function isRight(ahead, y, r, zero) {
   return ahead > 0 || (ahead === 0 && (y - r) * zero > 0);
 }
 
-// w·x of every label.
+// Return w·x of every label.
 function scoresOf(w, x, K, x0 = 1) {
   const size = w.length / K;
   const first = x0 ? 1 : 0;
@@ -76,7 +76,8 @@ function scoresOf(w, x, K, x0 = 1) {
   });
 }
 
-// The label other than y with the highest score: of equal ones the first, or for zero > 0 the last.
+// Return the label other than y with the highest score: of equal ones the first, or for zero > 0
+// the last.
 function rivalOf(s, y, zero, difference = (k, r) => s[k] - s[r]) {
   let r = y === 0 ? 1 : 0;
   for (let k = r + 1; k < s.length; k++) {
@@ -87,7 +88,7 @@ function rivalOf(s, y, zero, difference = (k, r) => s[k] - s[r]) {
   return r;
 }
 
-// Returns a function that compares the exact scores of two labels.
+// Return a function that compares the exact scores of two labels.
 function exactComparison(w, x, K, x0) {
   const size = w.length / K;
   const augmented = x0 ? [x0, ...x] : Array.from(x);
@@ -95,8 +96,8 @@ function exactComparison(w, x, K, x0) {
   return (k, r) => exactSign([...block(k, 1), ...block(r, -1)], [...augmented, ...augmented]);
 }
 
-// Whether w misclassifies a row: by its computed score, or by its exact one where rounding could
-// decide. A row is a mistake if either of the two is on the wrong side.
+// Return whether w misclassifies a row: by its computed score, or by its exact one where rounding
+// could decide. A row is a mistake if either of the two is on the wrong side.
 export function isWrong(w, x, y, zero, K, x0 = 1) {
   return K > 2 ? isJointMistake(w, x, y, zero, K, x0) : isMistake(w, x, y, zero, x0);
 }
@@ -132,16 +133,16 @@ function isJointMistake(w, x, y, zero, K, x0) {
   return !isRight(difference(y, best), y, best, zero);
 }
 
-// The rows that w misclassifies.
+// Return the rows that w misclassifies.
 export function mistakesOf({ X, y, K }, w, zero) {
   const wrong = [];
   for (let n = 0; n < X.length; n++) if (isWrong(w, X[n], y[n], zero, K)) wrong.push(n);
   return wrong;
 }
 
-// The number of rows that w misclassifies; counting stops at `enough`. In the plane, where most
-// counting is done, `reach` has the largest absolute value of each column, so that one rounding
-// error bound holds for all rows.
+// Return the number of rows that w misclassifies; counting stops at `enough`. In the plane, where
+// most counting is done, `reach` has the largest absolute value of each column, so that one
+// rounding error bound holds for all rows.
 export function countMistakes({ X, y, K, reach }, w, zero, enough = Infinity) {
   const [a, b, c] = w;
   const inPlane = w.length === 3 && reach;
@@ -157,7 +158,7 @@ export function countMistakes({ X, y, K, reach }, w, zero, enough = Infinity) {
   return count;
 }
 
-// The largest absolute value of each column.
+// Return the largest absolute value of each column.
 export function reachOf(X) {
   return X[0].map((_, j) => X.reduce((most, x) => Math.max(most, Math.abs(x[j])), 0));
 }

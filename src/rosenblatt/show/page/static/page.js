@@ -165,7 +165,7 @@ class Page {
     this.tools.large.setAttribute("aria-pressed", String(state.type === "large"));
     this.tools.theme.textContent = isDark(state.theme) ? "Light" : "Dark";
     this.settings.show(state);
-    this.toolbar.show(state.tool, !isProjected(state), this.past.length > 0);
+    this.showToolbar();
     this.player.proof = state.proof;
     if (this.player.speed !== state.speed && SPEEDS.includes(state.speed))
       this.player.setSpeed(state.speed);
@@ -173,6 +173,10 @@ class Page {
     const look = `${state.type} ${state.theme}`;
     if (look !== this.look) this.player.redraw();
     this.look = look;
+  }
+
+  showToolbar() {
+    this.toolbar.show(this.state.tool, !isProjected(this.state), this.past.length > 0);
   }
 
   // Load the examples of the state, and train on them.
@@ -214,12 +218,8 @@ class Page {
   }
 
   async lookForFewest(story) {
-    if (
-      !story.flat ||
-      story.many ||
-      !["inseparable", "quasi-separable"].includes(story.verdict?.name)
-    )
-      return;
+    const makesMistakes = ["inseparable", "quasi-separable"].includes(story.verdict?.name);
+    if (!story.flat || story.many || !makesMistakes) return;
     const isShown = () => this.player.story === story;
     const found = await fewestBetweenFrames(story.points, story.targets, isShown);
     if (found) this.player.setFewest(found);
@@ -230,7 +230,7 @@ class Page {
     this.state.t = this.player.t;
     this.lookForFewest(this.player.story);
     this.settings.showLabels(this.player.story);
-    this.toolbar.show(this.state.tool, !isProjected(this.state), this.past.length > 0);
+    this.showToolbar();
     document.body.dataset.ready = String(Number(document.body.dataset.ready || 0) + 1);
     this.remember();
   }
@@ -264,7 +264,7 @@ class Page {
     const before = this.past.pop();
     this.change(before, true);
     this.past.pop();
-    this.toolbar.show(this.state.tool, true, this.past.length > 0);
+    this.showToolbar();
   }
 
   moved(t) {

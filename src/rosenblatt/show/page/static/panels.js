@@ -187,11 +187,11 @@ function boundSentence(story) {
   }
   if (verdict.name === "undecided") return [verdict.explanation[0]];
   if (story.many) return [verdict.name === "quasi-separable" ? tieSentence(story) : NEVER];
-  const ring =
+  const sentence =
     verdict.name === "quasi-separable"
       ? "Some line has no example on the wrong side, but some examples lie on it."
       : "No line classifies every example correctly, so PLA never halts.";
-  return [ring, ...fewestSentence(story)];
+  return [sentence, ...fewestSentence(story)];
 }
 
 // Say which labels tie, of more than two; if they are only two, their examples overlap.
@@ -231,19 +231,19 @@ function proofLines(story) {
         (story.flat ? "" : " A projection cannot show the margin itself."),
     ].map(paragraph);
   }
-  const part = verdict.conflicts[0];
-  if (!part) return verdict.explanation.slice(1).map(paragraph);
+  const conflict = verdict.conflicts[0];
+  if (!conflict) return verdict.explanation.slice(1).map(paragraph);
   const sentence =
-    `No line classifies these ${part.rows.length} examples all correctly: the averages of the ○ and ` +
+    `No line classifies these ${conflict.rows.length} examples all correctly: the averages of the ○ and ` +
     "of the × with weights λ are the same point ◇. Checked in exact arithmetic.";
-  const rows = part.rows
+  const rows = conflict.rows
     .slice(0, ROWS_SHOWN)
     .map((n, i) => [
       make("td", {}, story.targets[n] > 0 ? "○" : "×"),
       make("td", {}, `example ${story.name(n)}`),
-      make("td", { "data-multiplier": n }, `λ = ${multiplier(part, i)}`),
+      make("td", { "data-multiplier": n }, `λ = ${multiplier(conflict, i)}`),
     ]);
-  const more = part.rows.length - rows.length;
+  const more = conflict.rows.length - rows.length;
   return conflictLines(sentence, rows, more > 0 && `… and ${more} more.`);
 }
 

@@ -11,7 +11,7 @@ import {
   RHOMB,
   SQUARE,
 } from "./drawing.js";
-import { clipped, partsOf, pixelEdges, planesAt, radiusFor, ticks } from "./geometry.js";
+import { clipped, regionsOf, pixelEdges, planesAt, radiusFor, ticks } from "./geometry.js";
 import { say } from "./numbers.js";
 
 // A scene is {story, t, part, frame, palette, wrong, proof}; `part`, from 0 to 1, is how far the
@@ -21,7 +21,7 @@ export function drawPlane(pen, given, layPoints) {
   const { story, frame, palette } = given;
   const r = radiusFor(story.points.length, frame);
   const scene = { ...given, r, places: story.points.map((point) => frame.at(point)), occupied: [] };
-  drawParts(pen, scene, planes);
+  drawRegions(pen, scene, planes);
   drawGrid(pen, scene);
   if (scene.proof) drawProofBelow(pen, scene);
   drawLines(pen, scene, planes);
@@ -40,13 +40,13 @@ export function drawPoints(pen, story, frame, palette) {
   drawMarks(pen, places, radiusFor(story.points.length, frame), palette);
 }
 
-function drawParts(pen, { story, frame, palette }, planes) {
+function drawRegions(pen, { story, frame, palette }, planes) {
   const corners = frame.corners();
   const there = (polygon) => polygon.map((point) => frame.at(point));
   pen.polygon(there(corners), { fill: palette.paper });
   if (!planes) return;
-  partsOf(planes, corners, story.json.zero > 0).forEach((part, place) =>
-    pen.polygon(there(part), { fill: areaOf(palette, story.markOf(place)) }),
+  regionsOf(planes, corners, story.json.zero > 0).forEach((region, place) =>
+    pen.polygon(there(region), { fill: areaOf(palette, story.markOf(place)) }),
   );
 }
 
@@ -188,10 +188,10 @@ function drawProofBelow(pen, scene) {
   if (verdict.name === "separable" && verdict.line && story.flat) drawBand(pen, scene);
   for (const found of story.fewest ? pixelEdges(frame, [story.fewest.line]) : [])
     pen.lines(found, { stroke: palette.mark, width: 2, dash: [2, 6] });
-  const part = verdict.conflicts[0];
-  if (!part) return;
+  const conflict = verdict.conflicts[0];
+  if (!conflict) return;
   for (const sign of [1, -1]) {
-    const members = part.rows.filter((n) => story.targets[n] === sign);
+    const members = conflict.rows.filter((n) => story.targets[n] === sign);
     const shape = hull(members.map((n) => story.points[n])).map((point) => frame.at(point));
     const color = sign > 0 ? palette.yes : palette.no;
     pen.polygon(shape, { fill: color, opacity: 0.14 });
@@ -221,30 +221,30 @@ function drawProofAbove(pen, scene) {
   const marked = story.many || verdict.name === "separable" ? held : [];
   const square = { stroke: palette.pocket, width: 2.5 };
   for (const n of marked) pen.polygon(around(places[n], SQUARE, 1.9 * r), square);
-  const part = verdict.conflicts[0];
-  if (!part) return;
+  const conflict = verdict.conflicts[0];
+  if (!conflict) return;
   const style = nameStyle(palette, 0.9);
-  const [x, y] = part.common ? frame.at(part.common) : [0, 0];
-  if (part.common) {
+  const [x, y] = conflict.common ? frame.at(conflict.common) : [0, 0];
+  if (conflict.common) {
     const above = { x, y: y - 3 * r, align: "center" };
     drawName(pen, scene, "in both hulls", [above, { ...above, y: y + 4.4 * r }], style);
   }
-  part.rows.slice(0, 8).forEach((n, i) => {
+  conflict.rows.slice(0, 8).forEach((n, i) => {
     const [px, py] = places[n];
     // The sides that face away from the common point come first.
     const [right, below] = [px >= x, py >= y];
     const near = [2, 4].flatMap((far) => placesAround([px, py], far * r, right, below));
-    drawName(pen, scene, `λ = ${multiplier(part, i)}`, near, style);
+    drawName(pen, scene, `λ = ${multiplier(conflict, i)}`, near, style);
   });
-  if (!part.common) return;
+  if (!conflict.common) return;
   const rhomb = around([x, y], RHOMB, 2.1 * r);
   pen.polygon(rhomb, { stroke: palette.paper, width: 6 });
   pen.polygon(rhomb, { stroke: palette.ink, width: 3 });
 }
 
 // Write a multiplier as its share of all, as Python does; those of either side sum to one half.
-export function multiplier(part, i) {
-  return say(part.shares[i] / 2, 3);
+export function multiplier(conflict, i) {
+  return say(conflict.shares[i] / 2, 3);
 }
 
 // Write a name at the best of some places: inside the picture, over no other name, and over as few

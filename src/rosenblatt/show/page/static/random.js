@@ -133,7 +133,7 @@ function seedWords(seed) {
   return [0, 2, 4, 6].map((i) => [words[i], words[i + 1]]);
 }
 
-// Returns a function that mixes a word with a constant that changes from call to call.
+// Return a function that mixes a word with a constant that changes from call to call.
 function hasher(constant, factor) {
   return (word) => {
     const value = word ^ constant;

@@ -117,7 +117,7 @@ function planeVerdict({ points, targets }, K) {
   const found = separable(points, targets);
   checkClaim(found.proof, points, targets);
   const explanation = found.name === "separable" ? scalingAdvice(found, points) : [];
-  const conflicts = found.conflicts.map((part) => conflictOf(part, points, targets));
+  const conflicts = found.conflicts.map((conflict) => withShares(conflict, points, targets));
   return { ...found, explanation, conflicts };
 }
 
@@ -143,8 +143,9 @@ function scalingAdvice({ line, margin }, points) {
   ].filter(() => Number.isFinite(bound));
 }
 
-// Return the shares of each side, which sum to 1, and the point that both convex hulls contain.
-function conflictOf({ rows, multipliers }, points, targets) {
+// Return a conflict with the shares of each side, which sum to 1, and the point that both convex
+// hulls contain.
+function withShares({ rows, multipliers }, points, targets) {
   const side = (sign) =>
     multipliers.reduce((sum, m, i) => (targets[rows[i]] === sign ? sum + m : sum), 0n);
   const sums = { 1: side(1), [-1]: side(-1) };
@@ -163,9 +164,9 @@ function commonPoint(rows, shares, points, targets) {
 // Project what Python has proved about all features to the plane of the picture.
 function projectVerdict(found, { X, points, lineOf, targets }) {
   const verdict = checkedVerdict(found, X, targets);
-  const conflicts = verdict.conflicts.map((part) => ({
-    ...part,
-    common: commonPoint(part.rows, part.shares, points, targets),
+  const conflicts = verdict.conflicts.map((conflict) => ({
+    ...conflict,
+    common: commonPoint(conflict.rows, conflict.shares, points, targets),
   }));
   return { ...verdict, conflicts, line: verdict.weights && lineOf(verdict.weights) };
 }
