@@ -224,6 +224,15 @@ def test_a_model_of_arrays_accepts_arrays(tmp_path):
     assert again.predict(wider).tolist() == online.predict_many(wider).tolist()
 
 
+def test_a_model_of_arrays_says_which_files_it_can_predict(tmp_path, capsys):
+    online = rb.OnlinePerceptron()
+    online.learn_many(np.eye(2), ["no", "yes"])
+    online.save(tmp_path / "m.json")
+    (tmp_path / "d.csv").write_text("a,b\n1,0\n0,1\n")
+    assert run(["predict", str(tmp_path / "m.json"), str(tmp_path / "d.csv")]) == 65
+    assert "d.csv has no LIBSVM entries" in capsys.readouterr().err
+
+
 def test_a_stream_continues_from_its_file_with_raw_rows(tmp_path):
     rows = table("mixed", True, 2)
     data = tmp_path / "d.jsonl"

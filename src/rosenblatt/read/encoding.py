@@ -103,6 +103,12 @@ class Encoding:
         """Encode an Arrow table or record batch, which messages call `name`."""
         names = {column.name: None for column in self.columns}
         if self.missing != "zero" or names.keys().isdisjoint(table.schema.names):
+            first = self.columns[0]
+            if isinstance(first, Entries) and first.name not in table.schema.names:
+                raise DataError(
+                    f"{name} has no LIBSVM entries (index:value), which this model was trained on; "
+                    "give a LIBSVM file, or in Python an array."
+                )
             check_columns_present(table.schema.names, names, name)
         floats = self._encode_floats(table, name)
         if floats is not None:
