@@ -178,11 +178,13 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
         console.note(Message(note, "."))
     result = solve(found, options, how, testing, console)
     written["proof"] = _write(console, result, written, str(data))
-    _show_weights(console, result, given["top"])
-    if not result.in_memory:
-        del written["report"]
-    not_tested = {"not_tested": with_options(result.not_tested)} if result.not_tested else {}
-    console.result({**result.to_json(), **not_tested, **written})
+    if as_json:
+        if not result.in_memory:
+            del written["report"]
+        not_tested = {"not_tested": with_options(result.not_tested)} if result.not_tested else {}
+        console.result({**result.to_json(), **not_tested, **written})
+    elif given["top"]:
+        _show_weights(console, result, given["top"])
     return INTERRUPTED if result.outcome.interrupted or result.not_tested == "interrupted" else 0
 
 
@@ -229,8 +231,6 @@ def _read(source: Source | None, noise: float | None, reading: Reading, seed: in
 
 def _show_weights(console: Console, result: Result, top: int) -> None:
     """Print the strongest weights, about `top` in all, and the decision rule."""
-    if not top:
-        return
     ranked, labels, many = result.strengths(), result.labels, result.many
     size = len(ranked) // len(labels) if many else len(ranked)
     shown = min(size, max(1, top // len(labels)) if many else top)
