@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosenblatt.blocks import Blocks
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Floats, Hypothesis
-from rosenblatt.tables import default_names, scale_columns
+from rosenblatt.tables import default_names
 
 GRID = 2**32  # centers are multiples of width / GRID
 ENTRIES = 1 << 20  # number of entries processed at a time
@@ -66,7 +66,13 @@ class Scaling:
 
     def scaled(self, X: Any) -> Any:
         """Return the rows of a checked table with scaled columns."""
-        return scale_columns(X, self.centre, self.width)
+        if isinstance(X, np.ndarray):
+            result = np.subtract(X, self.centre, dtype=np.float64, order="C")
+            result /= self.width
+            return result
+        result = X.copy()
+        result.data = result.data / self.width[result.indices]
+        return result
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
         """Convert a hypothesis on scaled values to one on the original values."""

@@ -295,17 +295,6 @@ def largest_by_row(table: Any, units: NDArray[np.float64]) -> NDArray[np.float64
     return np.asarray(abs(table).multiply(units).max(axis=1).toarray().ravel())
 
 
-def scale_columns(table: Any, center: NDArray[np.float64], width: NDArray[np.float64]) -> Any:
-    """Return (x - center) / width for each row; sparse rows are not centered."""
-    if isinstance(table, np.ndarray):
-        result = np.subtract(table, center, dtype=np.float64, order="C")
-        result /= width
-        return result
-    result = table.copy()
-    result.data = result.data / width[result.indices]
-    return result
-
-
 def locate_entry(table: Any, at: int) -> tuple[int, int]:
     """Return the row and column of the entry at a position of `numbers_in`."""
     if isinstance(table, np.ndarray):
