@@ -464,16 +464,10 @@ def _report_when_slow(name: str) -> Iterator[None]:
         timer.cancel()
 
 
-_WORK: dict[str, Callable[..., int]] = {
-    "pla": lambda D, order, zero, w, trace, ends: len(ends) * one_pass(D),
-    "pla_random": lambda D, order, chance, *others: len(chance) * one_pass(D) // len(order),
-}
-
-
-def __getattr__(name: str) -> Kernel:
-    """Return a kernel by its name; it is compiled at its first call."""
-    function = getattr(kernels, name, None)
-    if name.startswith("_") or not callable(function):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    kernel = globals()[name] = Kernel(function, work=_WORK.get(name))
-    return kernel
+pla = Kernel(kernels.pla, work=lambda D, order, zero, w, trace, ends: len(ends) * one_pass(D))
+pla_random = Kernel(
+    kernels.pla_random,
+    work=lambda D, order, chance, *others: len(chance) * one_pass(D) // len(order),
+)
+pla_first, pocket = Kernel(kernels.pla_first), Kernel(kernels.pocket)
+ratchet = Kernel(kernels.ratchet)

@@ -26,6 +26,7 @@ from rosenblatt.tables import (
     default_names,
     numbers_in,
     refuse_non_finite,
+    sum_duplicates,
     to_dense,
     to_floats,
 )
@@ -36,6 +37,7 @@ T = TypeVar("T")
 # Limits between which the square of a typical entry neither overflows nor underflows.
 _PLAIN_SQUARES = (1e-200, 1e200)
 SAMPLE = 64  # entries of X whose sizes are checked first
+BATCH = 2**16  # numbers in a batch of rows, which fit into the cache
 RUN = 2**12  # squares that are summed at a time
 # Limits between which single precision is enough for the square of a typical entry.
 SINGLE_SQUARES = (1e-30, 1e30)
@@ -170,10 +172,6 @@ class Examples(Blocks):
         """The examples themselves, because all their rows are in memory."""
         return self
 
-    def first(self) -> Examples:
-        """Return the examples themselves, because all their rows are one block."""
-        return self
-
     def transform(self, function: Callable[[Examples], Examples]) -> Examples:
         """Apply a function to the examples and return its result."""
         return function(self)
@@ -211,6 +209,31 @@ class Examples(Blocks):
     def row_numbers(self) -> NDArray[np.intp]:
         """Numbers of the rows in the data: 0, 1, … unless they were picked."""
         return np.arange(self.n) if self.picked is None else self.picked
+
+    def batches(self) -> Iterator[tuple[int, Any, NDArray[Any]]]:
+        """Yield batches of rows: the first row number, the features as float64, the labels."""
+        for rows in self.split(range(self.n)):
+            some = slice(rows[0], rows[-1] + 1)
+            yield rows[0], self.X[some].astype(np.float64, copy=False), self.y[some]
+
+    def split(self, rows: Any) -> Iterator[Any]:
+        """Split row numbers into batches of rows that fit into the cache."""
+        step = max(1, BATCH // max(1, self.entries_per_row))
+        for start in range(0, len(rows), step):
+            yield rows[start : start + step]
+
+    def merged(self) -> Examples:
+        """Return the examples with entries that a CSR matrix stores twice added up."""
+        X = sum_duplicates(self.X)
+        if X is self.X:
+            return self
+        refuse_non_finite(X, self.names)
+        return replace(self, X=X)
+
+    @property
+    def dimension(self) -> int:
+        """Number of features, x0 included."""
+        return self.d + bool(self.x0)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -344,11 +367,23 @@ class Examples(Blocks):
         """Return y·(w·x) for each row, for augmented weights w (no w0 without intercept)."""
         return products(self.X, self.add_slot(w), self.x0, self.y)
 
+    def augmented(self, rows: Any = slice(None)) -> Any:
+        """Return the given rows as a new float64 table, with x0 in front if there is an intercept.
+
+        It has the format of X.
+        """
+        X = self.X[rows]
+        x0 = np.full((X.shape[0], int(bool(self.x0))), self.x0)
+        if not self.is_sparse:
+            return np.concatenate((x0, X), axis=1, dtype=np.float64)
+        from scipy import sparse
+
+        X = sparse.csr_array(X, dtype=np.float64)
+        return sparse.hstack((sparse.csr_array(x0), X), format="csr") if self.x0 else X
+
     def augmented_rows(self, rows: Any = slice(None)) -> NDArray[np.float64]:
         """Return the given rows as a new array, with x0 in front if there is an intercept."""
-        X = to_dense(self.X[rows])
-        x0 = np.full((len(X), int(bool(self.x0))), self.x0)
-        return np.concatenate((x0, X), axis=1, dtype=np.float64)
+        return to_dense(self.augmented(rows))
 
 
 class JointExamples(Examples):
@@ -403,21 +438,6 @@ class JointExamples(Examples):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelPairs:
-    """Example and competing label of each row of `KeslerRows`."""
-
-    labels: NDArray[Any]
-    y: NDArray[Any]  # of the examples in `numbers`, or of all if `numbers` is None
-    numbers: NDArray[np.intp] | None = None
-
-    def pair(self, m: int) -> tuple[int, int]:
-        """Return the example of row m, and the position of the competing label."""
-        n, r = divmod(int(m), len(self.labels) - 1)
-        at = n if self.numbers is None else np.searchsorted(self.numbers, n)
-        return n, r + (r >= int(self.y[at]))
-
-
-@dataclass(frozen=True, eq=False)
 class KeslerRows(Blocks):
     """Examples of K labels as rows z that must all have w·z > 0 (Kesler's construction).
 
@@ -430,8 +450,8 @@ class KeslerRows(Blocks):
     --------
     >>> three = JointExamples.from_arrays([[2.0], [3.0], [5.0]], ["a", "b", "c"])
     >>> rows = KeslerRows(three)
-    >>> rows.name_pairs([2, 3]).pair(2), rows.name_pairs([2, 3]).pair(3)
-    ((1, 0), (1, 2))
+    >>> rows.pairs([2, 3])
+    {2: (1, 0), 3: (1, 2)}
     >>> print(rows.take([2, 3]).X.toarray())
     [[-1. -3.  1.  3.  0.  0.]
      [ 0.  0.  1.  3. -1. -3.]]
@@ -460,25 +480,20 @@ class KeslerRows(Blocks):
             for begin in range(0, block.n, step):
                 yield kesler_rows(block, self.reduced, slice(begin, begin + step))
 
-    def name_pairs(self, rows: Iterable[int]) -> LabelPairs:
-        """Return the example and the competing label of the given rows, in at most one pass."""
-        whole = self.blocks.loaded
-        if whole is not None:
-            return LabelPairs(whole.labels, whole.y)
-        labels = self.blocks.first().labels
-        found = self.blocks.take([int(row) // (len(labels) - 1) for row in rows])
-        return LabelPairs(labels, found.y, found.row_numbers)
+    def pairs(self, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Return the example and the competing label of each of the given rows, in one pass."""
+        others = self.blocks.first().k - 1
+        places = {m: divmod(m, others) for m in rows}
+        found = self.blocks.take([n for n, _ in places.values()])
+        y = dict(zip(found.row_numbers.tolist(), found.y.tolist(), strict=True))
+        return {m: (n, r + (r >= y[n])) for m, (n, r) in places.items()}
 
 
 def kesler_rows(examples: Examples, reduced: bool, part: slice = slice(None)) -> Examples:
     """Return Kesler's rows of some examples as examples with a sparse matrix."""
     from scipy import sparse
 
-    others = examples.k - 1
-    X = sparse.csr_array(examples.X[part])
-    if examples.x0:
-        x0 = sparse.csr_array(np.full((X.shape[0], 1), examples.x0))
-        X = sparse.hstack((x0, X), format="csr")
+    others, X = examples.k - 1, sparse.csr_array(examples.augmented(part))
     X.sort_indices()
     size, y = X.shape[1], examples.y[part].astype(np.intp)
     rivals = np.arange(others) + (np.arange(others) >= y[:, None])

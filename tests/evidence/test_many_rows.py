@@ -164,7 +164,7 @@ def test_the_sign_of_every_product_is_exact(form):
         if seed % 2:  # whole numbers, which floats may settle alone
             X = rng.integers(-3, 4, (100, 3)).astype(float)
             examples = Examples.from_arrays(form(X), rng.integers(0, 2, 100), one_class=True)
-        width = integers.dimension_of(examples)
+        width = examples.dimension
         size = (4, 2**30, 2**62)[seed % 3]
         w = tuple(int(v) * 2 ** (seed % 5 * 40) for v in rng.integers(-size, size, width))
         signs = np.concatenate([some for _, some in product_signs(w, examples)])

@@ -62,7 +62,7 @@ MOMENT = 0.05  # seconds between two checks of the time
 
 def few_cells(examples: Examples) -> bool:
     """Return whether an enumeration of all cells should take at most about a minute."""
-    dimension = examples.d + bool(examples.x0)
+    dimension = examples.dimension
     most = MOST_IN_THE_PLANE if dimension <= 3 else MOST_ROWS.get(dimension, 0)
     return len(examples.kept) <= most
 
@@ -73,7 +73,7 @@ def cells_optimum(
     stopped: Callable[[], bool] = lambda: False,
     threads: int = 1,
     found: Callable[[Floats], object] = lambda w: None,
-) -> Best | None:
+) -> Enumeration | None:
     """Find weights with the fewest mistakes of any w; return None if stopped before the end.
 
     Cells no better than `start`, augmented weights, are skipped. `found` is called with better
@@ -85,8 +85,8 @@ def cells_optimum(
     >>> cells_optimum(xor, np.zeros(3)).mistakes
     1
     """
-    best = Best(examples, start, found)
-    return best if Enumeration(best, stopped, threads).go() else None
+    search = Enumeration(examples, start, found)
+    return search if search.go(stopped, threads) else None
 
 
 def none_cheaper(
@@ -105,10 +105,10 @@ def none_cheaper(
     >>> none_cheaper(xor, 1), none_cheaper(xor, 2)
     (True, False)
     """
-    best = Best(examples, np.zeros(examples.d + 1), lambda w: None)
-    best.cost = min(best.cost, cost)
-    ended = Enumeration(best, lambda: best.cost < cost or stopped(), threads).go()
-    if best.cost < cost:
+    search = Enumeration(examples, np.zeros(examples.d + 1), lambda w: None)
+    search.cost = min(search.cost, cost)
+    ended = search.go(lambda: search.cost < cost or stopped(), threads)
+    if search.cost < cost:
         return False
     return True if ended else None
 
@@ -133,48 +133,6 @@ def none_by_walking(examples: Examples, cost: int) -> bool | None:
     if len(examples.kept) == 0:
         return cost <= 0
     return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None
-
-
-class Best:
-    """The best weights so far and their cost, shared by threads.
-
-    `w`, augmented weights, make more mistakes only if the best cell is too small for floats;
-    `exact`, which is not rounded, never does. It is empty if `start` was as good.
-    """
-
-    def __init__(
-        self, examples: Examples, start: Floats, found: Callable[[Floats], object]
-    ) -> None:
-        self.found = found
-        self.directions = Directions(examples)
-        self.judge, self.costs = Judge(examples), Costs.of(examples)
-        self.w, self.attained = start, self.costs.total(self.judge.wrong(start))
-        self.cost, self.exact = self.attained, list[Fraction]()  # the cost in the unit of `Costs`
-        self.lock = threading.Lock()
-
-    @property
-    def below(self) -> int:
-        """Cost below which a cell is better, not counting rows that every w misclassifies."""
-        return self.cost - self.directions.always
-
-    @property
-    def mistakes(self) -> float:
-        """Cost of the best weights as a number for display."""
-        return self.costs.number(self.cost)
-
-    def look(self, pivots: tuple[int, ...]) -> None:
-        """Examine all faces on the hyperplanes of these pivots exactly."""
-        found = self.directions.arrangement.cheapest(pivots, self.below)
-        if found is None:
-            return
-        cost, w = found
-        with self.lock:
-            if cost < self.below:
-                self.cost, self.exact = cost + self.directions.always, self.directions.weights(w)
-                inside = rounded(self.exact)
-                if (count := self.costs.total(self.judge.wrong(inside))) < self.attained:
-                    self.attained, self.w = count, inside
-                    self.found(inside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,11 +217,22 @@ def equalize(rows: list[Vector]) -> list[Vector]:
 
 
 class Enumeration:
-    """Enumeration of all sets of pivots whose faces could belong to a cheaper cell."""
+    """Enumeration of all sets of pivots whose faces could belong to a cheaper cell.
 
-    def __init__(self, best: Best, stopped: Callable[[], bool], threads: int) -> None:
-        self.best, self.stopped, self.threads = best, stopped, threads
-        self.arrangement = best.directions.arrangement
+    Threads share the best weights so far. `w`, augmented weights, make more mistakes than `cost`
+    only if the best cell is too small for floats; `exact`, which is not rounded, never does. It is
+    empty if `start` was as good.
+    """
+
+    def __init__(
+        self, examples: Examples, start: Floats, found: Callable[[Floats], object]
+    ) -> None:
+        self.found, self.directions = found, Directions(examples)
+        self.judge, self.true_costs = Judge(examples), Costs.of(examples)
+        self.w, self.attained = start, self.true_costs.total(self.judge.wrong(start))
+        self.cost, self.exact = self.attained, list[Fraction]()  # the cost in the unit of `Costs`
+        self.lock = threading.Lock()
+        self.arrangement = self.directions.arrangement
         costs = self.arrangement.costs
         total = int(costs.sum()) if len(costs) else 0
         self.unit = 1 + total // FITS  # very large costs are rounded down to multiples of this unit
@@ -275,12 +244,28 @@ class Enumeration:
         # With few crossings, turning w is fast enough without cutting simplices, if compiled.
         self.cut = not (few and self.arrangement.dimension <= 4 and engine.compiles())
 
-    def go(self) -> bool:
+    @property
+    def mistakes(self) -> float:
+        """Cost of the best weights as a number for display."""
+        return self.true_costs.number(self.cost)
+
+    @property
+    def below(self) -> int:
+        """Cost below which a cell is better, not counting rows that every w misclassifies."""
+        return self.cost - self.directions.always
+
+    @property
+    def limit(self) -> int:
+        """Cost below which a cell is better, in the unit of `costs`."""
+        return -(-self.below // self.unit)
+
+    def go(self, stopped: Callable[[], bool], threads: int) -> bool:
         """Enumerate all sets of pivots; return False if the enumeration was stopped."""
+        self.stopped, self.threads = stopped, threads
         dimension = self.arrangement.dimension
         if dimension <= 2 or self.arrangement.n_faces <= FEW_FACES:
             for each in self.arrangement.pivots():
-                self.best.look(each)
+                self._examine(each)
             return True
         flat = Flat.whole(self.rows)
         if self.cut:  # all threads mark rows together
@@ -298,10 +283,20 @@ class Enumeration:
             self._each(pivots, lambda n: self._fix(flat, n))
         return not self.halt[0]
 
-    @property
-    def limit(self) -> int:
-        """Cost below which a cell is better, in the unit of `costs`."""
-        return -(-self.best.below // self.unit)
+    def _examine(self, pivots: tuple[int, ...]) -> None:
+        """Examine all faces on the hyperplanes of these pivots exactly."""
+        found = self.arrangement.cheapest(pivots, self.below)
+        if found is None:
+            return
+        cost, w = found
+        with self.lock:
+            if cost < self.below:
+                self.cost, self.exact = cost + self.directions.always, self.directions.weights(w)
+                inside = rounded(self.exact)
+                count = self.true_costs.total(self.judge.wrong(inside))
+                if count < self.attained:
+                    self.attained, self.w = count, inside
+                    self.found(inside)
 
     def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
         """Distribute tasks to threads while this thread checks for the time limit and Ctrl-C."""
@@ -380,4 +375,4 @@ class Enumeration:
         for k in np.argsort(bounds, kind="stable").tolist():
             if bounds[k] >= self.limit or self.halt[0]:
                 break
-            self.best.look((*flat.pivots, pivots[k]))
+            self._examine((*flat.pivots, pivots[k]))

@@ -232,11 +232,20 @@ def move_to_center(
 
     A cell is a set of weights that make the same mistakes. The scores move away from 0.
     """
-    s = board.rows @ w
+    s, (N, D) = board.rows @ w, board.rows.shape
     for _ in range(CENTRE_STEPS):
         if over():
             break
-        v, g = _random_direction(board, rng)
+        chance = rng.random()
+        if chance < 0.5:  # draw a direction as `aim` does
+            i = min(int(rng.random() * D), D - 1)
+            v, g = np.eye(1, D, i)[0], board.columns[i]
+        elif chance < 0.8:
+            v = np.asarray(rng.standard_normal(D))
+            g = board.rows @ v
+        else:
+            v = board.rows[min(int(rng.random() * N), N - 1)]
+            g = board.rows @ v
         with np.errstate(over="ignore"):
             crossings = -s[g != 0] / g[g != 0]
             high = float(crossings[crossings > 0].min(initial=np.inf))
@@ -248,20 +257,6 @@ def move_to_center(
         if np.isfinite(moved).all() and np.isfinite(scores).all():
             w, s = moved, scores
     return w
-
-
-def _random_direction(board: Board, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw a direction as `aim` does; return the direction and the change of each score."""
-    N, D = board.rows.shape
-    chance = rng.random()
-    if chance < 0.5:
-        i = min(int(rng.random() * D), D - 1)
-        return np.eye(1, D, i)[0], board.columns[i]
-    if chance < 0.8:
-        v = np.asarray(rng.standard_normal(D))
-    else:
-        v = board.rows[min(int(rng.random() * N), N - 1)]
-    return v, board.rows @ v
 
 
 def along_lines(gap: Gap) -> None:

@@ -62,7 +62,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     console.step("verdict", first)
     for line in () if conflict else more:  # a table shows the conflict instead
         console.step("", line)
-    if s.verdict == "quasi-separable" and s.label_pairs is None:
+    if s.verdict == "quasi-separable" and not s.labels:
         console.note(
             "a logistic regression on these data has infinite estimates; "
             "see rosenblatt separation --help."

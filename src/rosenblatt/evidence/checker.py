@@ -17,6 +17,7 @@ solvers, except for an enumeration that is requested.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections.abc import Callable, Sequence
@@ -41,9 +42,7 @@ from rosenblatt.evidence.certificate import (
 from rosenblatt.evidence.integers import (
     Total,
     add_totals,
-    dimension_of,
     integer_rows,
-    merge_duplicates,
     product_signs,
     rank_at_least,
     row_codes,
@@ -211,7 +210,7 @@ class Evidence:
         named.update(m for group in proof.duplicates for m in group)
         named.update(() if proof.tree is None else proof.tree.nodes)  # negative nodes are leaves
         numbers = sorted(m for m in named if 0 <= m < n)
-        work = _BlockEvidence(proof, np.array(numbers, dtype=np.intp), also, anew)
+        work = functools.partial(_collect, proof, np.array(numbers, np.intp), also, anew)
         digest, sample_weights, found = begin_fingerprint(labels), WeightDigest(), []
         for codes, weights, *others in blocks.each(work):
             digest.update(codes)
@@ -259,7 +258,7 @@ class Evidence:
         examples = blocks.take(range(self.n))
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
-        none = none_by_walking(merge_duplicates(examples), self._need)
+        none = none_by_walking(examples.merged(), self._need)
         if none is None:
             raise ProofError("the data are too large for an enumeration of all cells.")
         if not none:
@@ -321,7 +320,7 @@ class Evidence:
         if conflict.rest or len(conflict.rows) == self.n:
             return
         examples = self.listed
-        dimension = dimension_of(examples)
+        dimension = examples.dimension
         rank = rank_at_least(integer_rows(examples, range(examples.n)))
         if rank < dimension:
             raise ProofError(
@@ -330,33 +329,32 @@ class Evidence:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _BlockEvidence:
-    """A function that computes what `Evidence` needs from one block of rows."""
-
-    proof: Proof
-    numbers: NDArray[np.intp]  # numbers of the rows that the proof names
-    also: tuple[Work[Any], ...]
-    anew: bool  # whether to compute the codes of rows again
-
-    def __call__(self, block: Examples, first: int) -> tuple[Any, ...]:
-        block, proof = merge_duplicates(block), self.proof
-        positive, wrong = False, None
-        if proof.weights:
-            try:
-                strict = proof.claim == "separable"
-                positive = check_products(proof.weights, block, first, strict=strict)
-            except ProofError as error:
-                wrong = error
-        listed = pick_rows(self.numbers, block, first)
-        if any(one.rest for one in proof.conflicts):
-            rest = sum_of_rows(block, without=listed.row_numbers - first)
-        else:
-            rest = [0] * dimension_of(block), unit_of(listed)
-        codes = row_codes(replace(block) if self.anew else block)
-        weights = block.weights if proof.sample_weight_digest else None
-        also = tuple(work(block, first) for work in self.also)
-        return codes, weights, positive, wrong, listed, rest, also
+def _collect(
+    proof: Proof,
+    named: NDArray[np.intp],
+    also: tuple[Work[Any], ...],
+    anew: bool,
+    block: Examples,
+    first: int,
+) -> tuple[Any, ...]:
+    """Compute what `Evidence` needs from one block of rows; `named` are rows the proof names."""
+    block = block.merged()
+    positive, wrong = False, None
+    if proof.weights:
+        try:
+            strict = proof.claim == "separable"
+            positive = check_products(proof.weights, block, first, strict=strict)
+        except ProofError as error:
+            wrong = error
+    listed = pick_rows(named, block, first)
+    if any(one.rest for one in proof.conflicts):
+        rest = sum_of_rows(block, without=listed.row_numbers - first)
+    else:
+        rest = [0] * block.dimension, unit_of(listed)
+    weights = block.weights if proof.sample_weight_digest else None
+    more = tuple(work(block, first) for work in also)
+    codes = row_codes(replace(block) if anew else block)
+    return codes, weights, positive, wrong, listed, rest, more
 
 
 def check_products(
@@ -366,8 +364,8 @@ def check_products(
 
     `first` is the number of the first row.
     """
-    if len(weights) != dimension_of(examples):
-        need = dimension_of(examples)
+    if len(weights) != examples.dimension:
+        need = examples.dimension
         raise ProofError(f"{plural(len(weights), 'weight')} given, but the data need {need}.")
     positive = False
     for start, signs in product_signs(weights, examples):

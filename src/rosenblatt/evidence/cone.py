@@ -35,10 +35,8 @@ from rosenblatt.evidence.minnorm import Point, ProgressCallback
 from rosenblatt.evidence.signedrows import (
     Alternative,
     Quotient,
-    Scale,
     SignedRows,
     independent_columns,
-    summarize,
 )
 from rosenblatt.examples import Examples
 
@@ -156,7 +154,7 @@ def _without_pinned(
     A pinned row z requires γ·z = 0. The rows that span are returned with multipliers of 0.
     """
     examples = constraints.examples
-    signed = SignedRows(examples, Scale.even(examples, summarize(examples)), deadline=deadline)
+    signed = SignedRows.even(examples, deadline=deadline)
     free, signed = _span(signed, np.flatnonzero(constraints.pinned))
     return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 
@@ -175,7 +173,7 @@ def _span(signed: SignedRows, among: NDArray[np.intp]) -> tuple[list[int], Signe
 
 def _spanning_rows(examples: Examples, among: Any, deadline: Deadline) -> list[int]:
     """Return linearly independent rows that have the same span as `among`."""
-    signed = SignedRows(examples, Scale.even(examples, summarize(examples)), deadline=deadline)
+    signed = SignedRows.even(examples, deadline=deadline)
     return _span(signed, np.asarray(among, dtype=np.intp))[0]
 
 
@@ -215,7 +213,7 @@ def _known(examples: Examples, found: Partition, deadline: Deadline) -> tuple[li
 
 def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
     """Compute all γ with γ·z = 0 for some rows z: pivot coordinates in terms of the others."""
-    signed = SignedRows(examples, Scale(np.ones(examples.d)), deadline=deadline)
+    signed = SignedRows(examples, np.ones(examples.d), deadline=deadline)
     return compute_quotient(signed, spanning)
 
 

@@ -330,11 +330,6 @@ def invert(A, v, workspace):
     return True
 
 
-@functools.cache
-def bind() -> None:
-    """Register the functions that kernels of this file call with Numba."""
-    loops = mark, minimize, exchange, compute_dual, find_change, find_leaving, replace_row, invert
-    helpers(*loops, **UNCOUNTED)
-
-
+LOOPS = mark, minimize, exchange, compute_dual, find_change, find_leaving, replace_row, invert
+bind = functools.cache(functools.partial(helpers, *LOOPS, **UNCOUNTED))
 search_on: Any = Kernel(search_rounds, bind)

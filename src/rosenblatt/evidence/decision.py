@@ -25,7 +25,6 @@ from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.integers import (
     Total,
     exact_products,
-    merge_duplicates,
     root,
     sum_of_rows,
     unit_of,
@@ -41,16 +40,12 @@ from rosenblatt.evidence.signedrows import (
     Fractions,
     Quotient,
     Rows,
-    Scale,
     SignedRows,
     clear_denominators,
-    find_below,
-    find_vanishing,
     independent_columns,
     least_margin,
     relative_gap,
     round_fraction,
-    rounding_bound,
     scale_near_one,
     solve_exactly,
     solve_multipliers,
@@ -92,13 +87,12 @@ def decide(
     """Decide whether rows are separable; with `widest`, also find the widest margin.
 
     The rows of `plain` have one unit. Passes are added to its count. If `known` weights separate,
-    only their margin is
-    computed.
+    only their margin is computed.
     """
     signed = plain
     if look.uneven:
-        scale = Scale.even(plain.examples, look)
-        signed = replace(plain, scale=scale, passes=plain.passes + 1)
+        signed = SignedRows.even(plain.examples, look, plain.deadline)
+        signed.passes = plain.passes + 1
     gap = GAP if widest and signed is plain else ANY
     known = known or _try_pla(signed)
     decision = Decision("separable", known) if known else _decide_by_reduction(signed, gap, watch)
@@ -183,7 +177,14 @@ def _decide_by_reduction(signed: SignedRows, gap: float, watch: ProgressCallback
         first = make_conflict(signed, carried[0])
         if left.weights:
             return Decision("quasi-separable", left.weights, first, first, left.first)
-        return Decision("inseparable", (), _combine_all(left.signed, carried), first, left.first)
+        signed, found = left.signed, join_multipliers(left.signed, carried)
+        Z = signed.exact_whole(found.rows)
+        if len(found.rows) == signed.examples.n or len(independent_columns(Z)) == Z.ncols():
+            whole = make_conflict(signed, found)
+        else:  # the other rows lie in the span of these rows
+            rest = sum_of_rows(signed.examples, without=found.rows)
+            whole = add_remaining_rows(signed, found, rest)
+        return Decision("inseparable", (), whole, first, left.first)
     except OutOfTimeError:
         if not carried:
             raise
@@ -207,17 +208,16 @@ def find_conflict_or_weights(
     >>> examples.signed_scores(find_conflict_or_weights(examples, [0, 1, 3]))[[0, 1, 3]] > 0
     array([ True,  True,  True])
     """
-    examples = merge_duplicates(examples)
+    examples = examples.merged()
     index = np.arange(examples.n) if rows is None else np.sort(np.asarray(rows, dtype=np.intp))
     if rows is not None:
         examples = examples.some(index)
     look = summarize(examples)
-    plain = signed = SignedRows(examples, Scale.plain(look), deadline=deadline)
+    plain = signed = SignedRows.plain(examples, look, deadline)
     if look.far_apart:
-        signed = replace(plain, scale=Scale.even(examples, look))
-    found: Alternative | None = next(iter(_find_zero_row(signed)), None)
-    if found is None:
-        found = resolve(signed, nearest_point(signed, ANY, lambda point, passes: None))
+        signed = SignedRows.even(examples, look, deadline)
+    zero, watch = _find_zero_row(signed), lambda point, passes: None
+    found = zero[0] if zero else resolve(signed, nearest_point(signed, ANY, watch))
     if found is None:
         return None
     if not found.weights:
@@ -243,19 +243,15 @@ def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
     if not point.lower > 0:
         return None
     w = to_fractions(point.w / np.linalg.norm(point.w))
-    return Alternative(weights=w, rounded=True) if separates(signed, w) else None
-
-
-def separates(signed: SignedRows, w: Fractions) -> bool:
-    """Return whether w·z > 0 for every row in exact arithmetic."""
-    return all(excess > 0 for _, excess in find_below(signed, w, flint.fmpq(0)))
+    return Alternative(weights=w, rounded=True) if signed.separated_by(w) else None
 
 
 def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
     """Round separating weights to the fewest digits that still separate, as integers."""
     w = found.weights
     if not found.rounded:
-        w = next((cut for bits in BITS if separates(signed, cut := round_to_bits(w, bits))), w)
+        shorter = (round_to_bits(w, bits) for bits in BITS)
+        w = next(filter(signed.separated_by, shorter), w)
     return signed.tall_integers(w)
 
 
@@ -286,7 +282,7 @@ def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows
     left = replace(signed, quotient=quotient, alive=None)
     chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
     alive[:] = True
-    alive[find_vanishing(left, [flint.fmpq(int(v)) for v in chance])] = False
+    alive[left.find_vanishing([flint.fmpq(int(v)) for v in chance])] = False
     return replace(left, alive=alive, passes=signed.passes + 2)
 
 
@@ -304,15 +300,6 @@ def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
     others = np.setdiff1d(np.arange(Z.ncols()), pivots)
     fill = take_columns(flint.fmpq_mat(table), others) if table else flint.fmpq_mat(0, len(others))
     return Quotient(np.array(pivots, dtype=np.intp), others, fill)
-
-
-def _combine_all(signed: SignedRows, carried: Sequence[Alternative]) -> Conflict:
-    """Combine the multipliers of all rounds; add one per other row if the rows do not span all."""
-    found = join_multipliers(signed, carried)
-    Z = signed.exact_whole(found.rows)
-    if len(independent_columns(Z)) < Z.ncols() and len(found.rows) < signed.examples.n:
-        return add_remaining_rows(signed, found, sum_of_rows(signed.examples, without=found.rows))
-    return make_conflict(signed, found)
 
 
 def join_multipliers(
@@ -342,7 +329,9 @@ def join_multipliers(
         if over:
             unit = given[others[over[-1]]]
             held = [taken[i] * unit / given[i] for i in keep if max(begin, free) <= i < end]
-            times = _power_above(max(held, default=flint.fmpq(0))) / unit
+            most = max(held, default=flint.fmpq(0))
+            above = int(most.p).bit_length() - int(most.q).bit_length() + 1
+            times = times_power(1, max(0, above) if most > 0 else 0) / unit
             for k in over:
                 taken[others[k]] = -times * given[others[k]]
                 for i, share in zip(keep, shares[k], strict=True):
@@ -361,11 +350,6 @@ def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
     return table
 
 
-def _power_above(v: Any) -> Any:
-    """Return a power of two that is above a fraction and at least 1."""
-    return times_power(1, max(0, int(v.p).bit_length() - int(v.q).bit_length() + 1) if v > 0 else 0)
-
-
 def add_remaining_rows(
     signed: SignedRows, found: Alternative, rest: Total, free: int = 0
 ) -> Conflict:
@@ -375,7 +359,7 @@ def add_remaining_rows(
     up until all of them stay positive, except for the first `free` rows.
     """
     sums, unit = rest
-    powers = (np.frexp(signed.scale.columns)[1] - 1 + unit - 53).tolist()
+    powers = (np.frexp(signed.columns)[1] - 1 + unit - 53).tolist()
     total = [times_power(v, e) for v, e in zip(sums, powers, strict=True)]
     signed.check_time(found.rows)
     keep = independent_columns(signed.exact_whole(found.rows).transpose())
@@ -391,7 +375,10 @@ def add_remaining_rows(
 
 def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conflict:
     """Convert multipliers of scaled rows to a conflict: integer multipliers of original rows."""
-    true = [m * signed.row_power(n) for n, m in zip(found.rows, found.multipliers, strict=True)]
+    true = found.multipliers
+    if signed.factors is not None:
+        powers = (np.frexp(signed.factors[found.rows])[1] - 1).tolist()
+        true = [m * times_power(1, e) for m, e in zip(true, powers, strict=True)]
     whole = clear_denominators([*true, flint.fmpq(rest)])
     order = sorted(range(len(found.rows)), key=found.rows.__getitem__)
     rows, multipliers = ([values[i] for i in order] for values in (found.rows, whole))
@@ -424,7 +411,7 @@ def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Mea
     The bound is the distance from the origin of `at`, a point of the convex hull of the rows.
     """
     examples, w = signed.examples, to_unit_length(weights)
-    s, bound = signed.scores_whole(w), rounding_bound(signed, w)
+    s, bound = signed.bounded_scores(w)
     least = float(s.min())
     near = np.flatnonzero(s <= least + 2 * bound)
     wide = ON_THE_MARGIN * abs(least)
@@ -452,7 +439,7 @@ def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -
         x = flint.fmpq_mat(1, len(rows), multipliers) * signed.exact(rows)
         total = sum(multipliers, flint.fmpq(0))
         squares = sum((v * v for v in x.entries()), flint.fmpq(0)) / (total * total)
-        exponent = 1 - math.frexp(signed.scale.columns[0])[1]
+        exponent = 1 - math.frexp(signed.columns[0])[1]
         return root(int(squares.p), int(squares.q), exponent, up=True)
     # A sum of k products in floats is off by at most k·u times the sum of their sizes.
     Z = signed.take(np.array(rows))
@@ -460,7 +447,7 @@ def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -
     x, off = u @ Z, 2 * (len(u) + 2) * 2.0**-53 * (u @ abs(Z))
     length = math.sqrt(float(x @ x)) + math.sqrt(float(off @ off))
     length *= (1 + (len(x) + len(u)) * 2.0**-51) / float(u.sum())
-    return math.nextafter(length / float(signed.scale.columns[0]), math.inf)
+    return math.nextafter(length / float(signed.columns[0]), math.inf)
 
 
 def widen_margin(
@@ -518,8 +505,8 @@ def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
         whole, near = to_integers(w), scale_near_one(w)
         if critical and min(exact_products(whole, plain.examples, critical)) <= 0:
             continue
-        s = plain.scores_whole(near)
-        low = np.flatnonzero(s <= rounding_bound(plain, near))
+        s, bound = plain.bounded_scores(near)
+        low = np.flatnonzero(s <= bound)
         low = low[np.argsort(s[low], kind="stable")].tolist()
         products = zip(low, exact_products(whole, plain.examples, low), strict=True)
         wrong = list(islice((n for n, product in products if product <= 0), 8))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.evidence.integers import merge_duplicates, round_up_length
+from rosenblatt.evidence.integers import round_up_length
 from rosenblatt.evidence.signedrows import (
     Floats,
     least_margin,
@@ -180,7 +180,7 @@ def guarantee(
     1.8888888888888888
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    examples = merge_duplicates(JointExamples.from_arrays(X, y, x0=x0, one_class=True))
+    examples = JointExamples.from_arrays(X, y, x0=x0, one_class=True).merged()
     if sample_weight is not None:
         examples = examples.weighted(sample_weight, stream=True)
     w = add_bias_slot(examples, weights)
@@ -199,7 +199,7 @@ def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
         flat = np.append(0.0, w if examples.x0 else w[:, 1:])
         each = list(KeslerRows(examples).each(lambda rows, _: guarantee_of(rows, flat)))
         return Guarantee(max(g.radius for g in each), min(g.margin for g in each))
-    examples, lengths = merge_duplicates(examples), lengths_of(examples)
+    examples, lengths = examples.merged(), lengths_of(examples)
     if examples.weights is not None:
         with np.errstate(over="ignore"):
             lengths = (lengths * examples.weights)[examples.weights > 0]
@@ -284,7 +284,7 @@ def add_bias_slot(examples: Examples, weights: Any) -> Floats:
 def lengths_of(examples: Examples) -> Floats:
     """Return the length of every augmented example, rounded up for extreme numbers."""
     unit = examples.unit
-    squares, _ = lengths_and_columns(merge_duplicates(examples), np.full(examples.d, 1 / unit))
+    squares, _ = lengths_and_columns(examples.merged(), np.full(examples.d, 1 / unit))
     lengths = np.sqrt(squares + (examples.x0 / unit) ** 2)
     return lengths if unit == 1 else np.array([round_up_length(v, unit) for v in lengths.tolist()])
 

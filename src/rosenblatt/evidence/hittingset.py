@@ -33,10 +33,10 @@ from rosenblatt.costs import Costs
 from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.conflicts import Finder, Set
 from rosenblatt.evidence.decision import find_conflict_or_weights, make_conflict, multiples
-from rosenblatt.evidence.integers import group_equal_rows, merge_duplicates
+from rosenblatt.evidence.integers import group_equal_rows
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.evidence.signedrows import Scale, SignedRows, solve_multipliers, summarize
+from rosenblatt.evidence.signedrows import SignedRows, solve_multipliers
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 
@@ -87,8 +87,7 @@ class DistinctRows:
     @cached_property
     def signed(self) -> SignedRows:
         """The distinct rows times their labels, to compute exact multipliers."""
-        some = self.examples.some(self.rows)
-        return SignedRows(some, Scale.plain(summarize(some)))
+        return SignedRows.plain(self.examples.some(self.rows))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
         """Return a conflict of these rows with exact multipliers, or None if there is none."""
@@ -246,7 +245,7 @@ class HittingSetSearch:
 
     def __init__(self, gap: Gap) -> None:
         self.gap, self.deadline = gap, NEVER
-        self.distinct = DistinctRows.of(merge_duplicates(gap.examples))
+        self.distinct = DistinctRows.of(gap.examples.merged())
         self.costs = self.distinct.costs
         self.unit = max(self.costs)
         self.over = 1 << max(0, SHARE_BITS + 1 - self.unit.bit_length())

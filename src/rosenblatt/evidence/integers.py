@@ -21,15 +21,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.engine import Kernel, in_threads, one_pass
 from rosenblatt.examples import Examples
-from rosenblatt.tables import (
-    list_entries,
-    numbers_in,
-    refuse_non_finite,
-    score_rows,
-    sum_duplicates,
-)
+from rosenblatt.tables import list_entries, numbers_in, score_rows
 
-BATCH = 2**16  # numbers in a batch of rows, which fit into the cache
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # the square of a remainder fits into 64 bits
 MANY = 64  # from this many undecided rows of a batch on, primes are tried first
 EXACT = 2.0**53  # all integers below this are exact as floats
@@ -42,34 +35,6 @@ HALF = np.uint64(32)
 Total = tuple[list[int], int]  # one number per column, and their unit
 Codes = NDArray[np.uint64]
 Rows = NDArray[np.intp]
-
-
-def dimension_of(examples: Examples) -> int:
-    """Return the number of features, x0 included."""
-    return examples.d + bool(examples.x0)
-
-
-def merge_duplicates(examples: Examples) -> Examples:
-    """Add up duplicate entries of a CSR matrix of examples."""
-    X = sum_duplicates(examples.X)
-    if X is examples.X:
-        return examples
-    refuse_non_finite(X, examples.names)
-    return replace(examples, X=X)
-
-
-def batches(examples: Examples) -> Iterator[tuple[int, Any, NDArray[np.int8]]]:
-    """Yield batches of rows: the number of the first row, the features as float64, the labels."""
-    for rows in split_rows(examples, range(examples.n)):
-        some = slice(rows[0], rows[-1] + 1)
-        yield rows[0], examples.X[some].astype(np.float64, copy=False), examples.y[some]
-
-
-def split_rows(examples: Examples, rows: Any) -> Iterator[Any]:
-    """Split row numbers into batches of rows that fit into the cache."""
-    step = max(1, BATCH // max(1, examples.entries_per_row))
-    for start in range(0, len(rows), step):
-        yield rows[start : start + step]
 
 
 def integer_entries(
@@ -96,7 +61,7 @@ def integer_rows(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> list[list[int]]:
     """Return rows z_n as lists of integers, all in one unit."""
-    table = [[0] * dimension_of(examples) for _ in rows]
+    table = [[0] * examples.dimension for _ in rows]
     for i, j, a in integer_entries(examples, rows, unit):
         table[i][j] = a
     return table
@@ -124,7 +89,7 @@ def smallest_exponent(numbers: NDArray[np.float64]) -> int:
 
 def unit_of(examples: Examples) -> int:
     """Return an exponent e such that all numbers of the data are multiples of 2^(e - 53)."""
-    numbers = (numbers_in(X) for _, X, _ in batches(examples))
+    numbers = (numbers_in(X) for _, X, _ in examples.batches())
     constant = smallest_exponent(np.array([examples.x0]))
     return min([constant, *map(smallest_exponent, numbers)])
 
@@ -134,7 +99,7 @@ def is_quick(examples: Examples, most: int) -> bool:
 
     Where exponents differ much the integers are long, and the time grows with their square.
     """
-    numbers = len(examples.kept) * dimension_of(examples)
+    numbers = len(examples.kept) * examples.dimension
     if not 0 < numbers <= most:
         return False
     largest = max(examples.largest, abs(examples.x0))
@@ -149,7 +114,7 @@ def exact_products(
 
     Without `unit`, only the signs of the products can be compared.
     """
-    for some in split_rows(examples, rows):
+    for some in examples.split(rows):
         products = [0] * len(some)
         for i, j, a in integer_entries(examples, some, unit):
             products[i] += weights[j] * a
@@ -166,7 +131,7 @@ def product_signs(
     weights, examples = _drop_zero_weights(weights, examples)
     most = max(map(abs, weights))
     w = np.array([v / (1 << most.bit_length()) for v in weights])  # up to 1, each rounded once
-    for start, X, y in batches(examples):
+    for start, X, y in examples.batches():
         s, certain = _filter_signs(X, y, w, examples.x0, most)
         if certain.all():
             yield start, np.sign(s).astype(np.int8)
@@ -243,8 +208,8 @@ def sum_multiples(
     import flint
 
     # With many columns, multipliers are long, and flint's integers are faster than Python's.
-    long, sums, done = [*map(flint.fmpz, multipliers)], [flint.fmpz(0)] * dimension_of(examples), 0
-    for some in split_rows(examples, rows):
+    long, sums, done = [*map(flint.fmpz, multipliers)], [flint.fmpz(0)] * examples.dimension, 0
+    for some in examples.split(rows):
         for i, j, a in integer_entries(examples, some, unit):
             sums[j] += long[done + i] * a
         done += len(some)
@@ -260,8 +225,8 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
         y = examples.y.copy()
         y[without] = 0
         examples = replace(examples, y=y)
-    sums, x0, unit = [0] * dimension_of(examples), examples.x0, unit_of(examples)
-    for _, X, y in batches(examples):
+    sums, x0, unit = [0] * examples.dimension, examples.x0, unit_of(examples)
+    for _, X, y in examples.batches():
         if isinstance(X, np.ndarray):
             numbers = np.asarray(X * y[:, None], dtype=np.float64).ravel()
             columns = np.tile(np.arange(X.shape[1]), len(X))
@@ -320,7 +285,7 @@ def zero_products(
     weights, examples = _drop_zero_weights(weights, examples)
     x0, zero = examples.x0, np.ones(len(rows), dtype=bool)
     features, done = weights[1:] if x0 else weights, 0
-    for some in split_rows(examples, rows):
+    for some in examples.split(rows):
         X = examples.X[some]
         dense = isinstance(X, np.ndarray)
         numbers = (X if dense else X.data).astype(np.float64)
@@ -407,7 +372,7 @@ def _row_codes(examples: Examples) -> Codes:
     codes = np.zeros(examples.n, dtype=np.uint64)
     odd = _odd_constants(examples.d)
     if examples.is_sparse:
-        for start, X, _ in batches(examples):
+        for start, X, _ in examples.batches():
             stored = np.flatnonzero(np.diff(X.indptr))
             bits = (X.data + 0.0).view(np.uint64)  # adding 0.0 turns -0.0 into 0.0
             terms = (bits ^ (bits >> HALF)) * odd[X.indices]
@@ -474,7 +439,7 @@ def contradictions(
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
     """Return whether rows[i] and models[i] have equal features, for each i."""
     X = examples.X
-    pairs = zip(split_rows(examples, rows), split_rows(examples, models), strict=True)
+    pairs = zip(examples.split(rows), examples.split(models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]
     return np.concatenate(some) if some else np.empty(0, dtype=np.bool_)
 

@@ -21,13 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import rosenblatt.rowformats as rowformats
 import rosenblatt.scoring as scoring
 from rosenblatt.blocks import stack_tables
 from rosenblatt.clock import StatusLine
 from rosenblatt.engine import REORDER, Kernel, helpers, one_pass
 from rosenblatt.evidence.signedrows import GAP, Floats, Rows, SignedRows, relative_gap
-from rosenblatt.rowformats import add, score
+from rosenblatt.rowformats import Dense, Sparse, add, score
 from rosenblatt.scoring import squared_length
 from rosenblatt.text import plural
 
@@ -85,10 +84,12 @@ def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Po
     state and the number of passes.
     """
     working = WorkingSet(signed)
-    plain = signed.scale.is_plain and signed.quotient is None
-    best = Point(np.zeros(signed.dimension), -np.inf, np.inf, *working.active_rows(), plain)
-    w = _first_direction(signed)
-    waits = 0
+    zero, waits = np.zeros(signed.dimension), 0
+    best = Point(zero, -np.inf, np.inf, *working.active_rows(), signed.is_plain)
+    rows = np.arange(signed.examples.n) if signed.alive is None else np.flatnonzero(signed.alive)
+    # The sum of a sample of rows is the first direction.
+    w = signed.take(rows[:: max(1, signed.examples.n // SAMPLE)]).sum(axis=0)
+    w = w if w.any() else np.ones(signed.dimension)
     while waits < PATIENCE:
         s = signed.scores(w)
         worst = find_lowest_by_part(s, working.parts)
@@ -160,26 +161,26 @@ class WorkingSet:
         if len(new) == 0:
             return False
         if len(self.rows) + len(new) > self.most + self.k:
-            self._drop_rows(s)
+            # Drop the rows with the highest scores, but no members of the active set.
+            near = np.zeros(len(self.rows), dtype=bool)
+            near[np.argsort(s[self.rows])[: self.most // 2]] = True
+            near[self.members] = True
+            stay = np.flatnonzero(near)
+            self.members[:] = np.searchsorted(stay, self.members)
+            self.rows, self.lengths, self.Z = self.rows[stay], self.lengths[stay], self.Z[stay]
         Z = self.signed.take(new)
         self.Z = Z if self.Z is None else stack_tables((self.Z, Z))
         self.rows = np.concatenate((self.rows, new))
         self.lengths = np.concatenate((self.lengths, np.sqrt((Z * Z).sum(axis=1))))
         return True
 
-    def _drop_rows(self, s: Floats) -> None:
-        """Drop the rows with the highest scores, but no members of the active set."""
-        order = np.argsort(s[self.rows])
-        near = np.zeros(len(order), dtype=bool)
-        near[order[: self.most // 2]] = True
-        near[self.members] = True
-        stay = np.flatnonzero(near)
-        self.members[:] = np.searchsorted(stay, self.members)
-        self.rows, self.lengths, self.Z = self.rows[stay], self.lengths[stay], self.Z[stay]
-
     def solve(self) -> bool:
         """Find the minimum-norm point of the working set; return False if it is 0 or not found."""
-        table = as_kernel_rows(self.Z)
+        Z, none = self.Z, np.empty(0)
+        table: Dense | Sparse = Dense(Z, 1.0, none)
+        if self.signed.examples.is_sparse:
+            indices, indptr = Z.indices.astype(np.uint32), Z.indptr.astype(np.uint32)
+            table = Sparse(Z.data, indices, indptr, 1.0, none)
         while True:
             self.signed.deadline.check()
             self.k, end = run_nearest(table, self.lengths, self.active, self.k, GAP / 16, STEPS)
@@ -191,25 +192,6 @@ class WorkingSet:
                 self.active.L[:k, :k] = old.L
             elif end != MORE:
                 return bool(end == NEAREST)
-
-
-def as_kernel_rows(Z: Any) -> rowformats.Dense | rowformats.Sparse:
-    """Convert a table to rows in the format of the compiled loops."""
-    none = np.empty(0)
-    if isinstance(Z, np.ndarray):
-        return rowformats.Dense(Z, 1.0, none)
-    return rowformats.Sparse(
-        Z.data, Z.indices.astype(np.uint32), Z.indptr.astype(np.uint32), 1.0, none
-    )
-
-
-def _first_direction(signed: SignedRows) -> Floats:
-    step = max(1, signed.examples.n // SAMPLE)
-    rows = np.arange(0, signed.examples.n, step)
-    if signed.alive is not None:
-        rows = np.flatnonzero(signed.alive)[::step]
-    w: Floats = signed.take(rows).sum(axis=0)
-    return w if w.any() else np.ones(signed.dimension)
 
 
 def find_lowest_by_part(s: Floats, parts: int) -> Rows:
@@ -393,9 +375,7 @@ def bind() -> None:
     helpers(dismiss, best, rebuild, adjust, admit, worst)
 
 
-def _work(
-    Z: rowformats.Dense | rowformats.Sparse, lengths: Floats, c: ActiveSet, *others: Any
-) -> int:
+def _work(Z: Dense | Sparse, lengths: Floats, c: ActiveSet, *others: Any) -> int:
     """Estimate the work of a call: one pass per admitted row, for a few more rows than features.
 
     Assume four times as many rows as features, and take half of that, because this loop takes

@@ -32,10 +32,8 @@ from rosenblatt.evidence.hittingset import (
 )
 from rosenblatt.evidence.integers import (
     contradictions,
-    dimension_of,
     exact_products,
     is_quick,
-    merge_duplicates,
 )
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
@@ -176,7 +174,7 @@ def decide_few_rows(gap: Gap) -> None:
 def enumerate_few_points(gap: Gap) -> None:
     """Find the optimum by enumerating all lines, if the data are few points in the plane."""
     examples = gap.examples
-    in_plane = dimension_of(examples) <= 3 and len(examples.kept) <= FEW_POINTS
+    in_plane = examples.dimension <= 3 and len(examples.kept) <= FEW_POINTS
     if in_plane and is_quick(examples, FEW_NUMBERS):
         _enumerate(gap, NEVER)
 
@@ -286,7 +284,7 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
         exact = optimum.exact if examples.x0 else optimum.exact[1:]
         rows = examples.kept.astype(np.intp)
         weights = [int(v * common) for v in exact]
-        products = exact_products(weights, merge_duplicates(examples), rows.tolist())
+        products = exact_products(weights, examples.merged(), rows.tolist())
         offer_separator(gap, rows[[product > 0 for product in products]], optimum.cost)
     cost = min(optimum.cost, gap.cost)
     gap.raise_bound(
@@ -308,7 +306,7 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
     """
     examples, found = gap.examples, list[DisjointConflict]()
     try:
-        for one in _find_disjoint(merge_duplicates(examples), gap.w, deadline):
+        for one in _find_disjoint(examples.merged(), gap.w, deadline):
             found.append(one)  # one step, because Ctrl-C may come between any two lines
     except OutOfTimeError:
         pass
@@ -343,7 +341,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
         return
     untimed = 0  # number of searches that ignore the deadline
     if is_quick(examples, FREE_ENTRIES):
-        untimed = FREE_ENTRIES // (examples.n * dimension_of(examples))
+        untimed = FREE_ENTRIES // (examples.n * examples.dimension)
 
     def search(rows: Rows) -> DisjointConflict | None:
         nonlocal untimed

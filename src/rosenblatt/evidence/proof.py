@@ -29,7 +29,6 @@ from rosenblatt.evidence.checker import (
     check_x0,
     fingerprint,
 )
-from rosenblatt.evidence.integers import merge_duplicates
 from rosenblatt.evidence.tree import Tree
 from rosenblatt.examples import Examples, JointExamples, KeslerRows
 from rosenblatt.read.inputs import read_examples
@@ -109,7 +108,7 @@ class Proof(SavedProof):
         else:
             claim = claim_weight(Costs.of(examples).plain(cost))
             digest = WeightDigest().add(examples.weights).text
-        data = fingerprint(merge_duplicates(examples))
+        data = fingerprint(examples.merged())
         return cls(claim, data, examples.x0, (), conflicts, sample_weight_digest=digest, **more)
 
     @property
@@ -191,7 +190,7 @@ class Proof(SavedProof):
         try:
             return replace(self, x0=0.0, labels=0).check_examples(rows)
         except ProofError as wrong:
-            pairs = [rows.name_pairs(wrong.rows).pair(m) for m in wrong.rows]
+            pairs = list(rows.pairs(wrong.rows).values()) if wrong.rows else []
             against = "".join(f" against {first.labels[r]}" for _, r in pairs if len(pairs) == 1)
             owners = [n for n, _ in pairs]
             raise ProofError(wrong.before, owners, f"{against}{wrong.after}") from None

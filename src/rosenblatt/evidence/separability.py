@@ -40,12 +40,10 @@ from rosenblatt.evidence.integers import (
     Total,
     add_totals,
     contradictions,
-    dimension_of,
     exact_products,
     find_contradicting_pairs,
     integer_rows,
     is_quick,
-    merge_duplicates,
     rank_at_least,
     sum_of_rows,
 )
@@ -57,7 +55,6 @@ from rosenblatt.evidence.signedrows import (
     Alternative,
     DataSummary,
     Floats,
-    Scale,
     SignedRows,
     scaled_radius,
     summarize,
@@ -171,13 +168,13 @@ def _decide_multiclass(
 def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) -> Separability:
     """Convert a result about the rows of Kesler's construction to examples and labels."""
     first, listed = blocks.first(), (m for one in found.conflicts for m in one.rows)
-    known, radius = rows.name_pairs([*found.support.tolist(), *listed]), found.radius
+    known, radius = rows.pairs([*found.support.tolist(), *listed]), found.radius
     weights, proof = found.weights, found.proof
     if weights is not None:
         size = weights.size // (first.k - rows.reduced)
         weights = np.append(np.zeros(size * rows.reduced), weights).reshape(first.k, size)
-    pairs = np.array([known.pair(m) for m in found.support], dtype=np.intp).reshape(-1, 2)
-    upper = found.upper
+    support = np.array([known[m] for m in found.support.tolist()], dtype=np.intp).reshape(-1, 2)
+    upper, others = found.upper, first.k - 1
     if rows.reduced:  # fixing the first label's weights at 0 makes margins narrower
         radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(summarize_block))
         upper = None
@@ -188,11 +185,11 @@ def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) ->
         weights=weights,
         radius=radius,
         upper=upper,
-        support=pairs,
-        conflicts=tuple(MulticlassConflict.of(one, known) for one in found.conflicts),
+        support=support,
+        conflicts=tuple(MulticlassConflict.of(one, known, others) for one in found.conflicts),
         proof=None if proof is None else replace(proof, x0=first.x0, labels=first.k),
         scaled=None,
-        label_pairs=known,
+        labels=tuple(first.labels.tolist()),
     )
 
 
@@ -273,8 +270,8 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
     One pass finds the pairs. Small data are left to `separability_of`, which finds out more.
     """
-    examples = merge_duplicates(examples)
-    if examples.n * dimension_of(examples) <= FEW_NUMBERS:
+    examples = examples.merged()
+    if examples.n * examples.dimension <= FEW_NUMBERS:
         return None
     pairs = (
         (min(pair), max(pair))
@@ -296,7 +293,7 @@ class _Search(Blocks):
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
     ) -> None:
         self.whole = blocks.in_memory  # whether all rows are in the working set
-        self.blocks = blocks if blocks.loaded is None else merge_duplicates(blocks.loaded)
+        self.blocks = blocks if blocks.loaded is None else blocks.loaded.merged()
         self.widest, self.progress, self.known = widest, progress, known
         self.deadline = NEVER
         self.look = DataSummary(0.0, np.empty(0), False)
@@ -364,8 +361,8 @@ class _Search(Blocks):
         rows = self.working
         look = self.look if self.whole else summarize(rows)
         deadline = self._working_deadline()
-        plain = SignedRows(rows, Scale.plain(look), passes=self.passes, deadline=deadline)
-        self.scale = float(plain.scale.columns[0])
+        plain = SignedRows.plain(rows, look, deadline)
+        plain.passes, self.scale = self.passes, float(plain.columns[0])
         self.progress.point = None
         decision = decide(plain, look, self.widest, self._report, self.known)
         if self.whole:
@@ -473,9 +470,7 @@ class _Search(Blocks):
                 found = Alternative(
                     rows=list(part.rows), multipliers=list(map(flint.fmpq, part.multipliers))
                 )
-                part = add_remaining_rows(
-                    SignedRows(rows, Scale.plain(summarize(rows))), found, rest
-                )
+                part = add_remaining_rows(SignedRows.plain(rows), found, rest)
         return replace(decision, conflict=part)
 
     def _make_result(self, decision: Decision) -> Separability | None:
@@ -592,12 +587,12 @@ def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
 
 def summarize_block(block: Examples, first: int) -> DataSummary:
     """Return a summary of the rows of a block."""
-    return summarize(merge_duplicates(block))
+    return summarize(block.merged())
 
 
 def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Examples]:
     """Return a summary of a block, its labels, and an even sample of its rows."""
-    block = merge_duplicates(block)
+    block = block.merged()
     few = block.pick(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
     return summarize(block), pack_labels(block, first), few
 
@@ -605,7 +600,7 @@ def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels
 def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
     """Sum the rows z_n of a block that are not listed."""
     here = listed[(listed >= first) & (listed < first + block.n)]
-    return sum_of_rows(merge_duplicates(block), without=here - first)
+    return sum_of_rows(block.merged(), without=here - first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -625,7 +620,7 @@ def rounding_bound(dimension: int) -> float:
 
 def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
     """Find rows of a block with low scores w·z / unit, and rows close to the lowest score."""
-    block = merge_duplicates(block)
+    block = block.merged()
     s = block.signed_scores(w / unit)
     low = find_lowest_by_part(s, max(1, math.ceil(share * block.n)))
     least = float(s.min())
@@ -638,8 +633,8 @@ def measure_block(
     weights: Vector, most: int, block: Examples, first: int
 ) -> tuple[float, Examples]:
     """Compute the exact margin of weights on a block; also return rows on this margin."""
-    block = merge_duplicates(block)
-    found = measure(SignedRows(block, Scale.plain(summarize(block))), weights, None)
+    block = block.merged()
+    found = measure(SignedRows.plain(block), weights, None)
     return found.margin, block.pick(found.support[:most], first)
 
 
@@ -648,7 +643,7 @@ def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> 
 
     Products are exact only where floats find no such row.
     """
-    block = merge_duplicates(block)
+    block = block.merged()
     s = np.abs(block.signed_scores(to_unit_length(weights) / unit))
     off = np.flatnonzero(s > rounding_bound(len(weights)))
     off = np.sort(off[np.argsort(-s[off], kind="stable")[:MOST_OFF]])

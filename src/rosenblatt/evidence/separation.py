@@ -36,7 +36,7 @@ from rosenblatt.evidence.families import (
     as_design,
     question_of,
 )
-from rosenblatt.evidence.integers import EXACT, merge_duplicates
+from rosenblatt.evidence.integers import EXACT
 from rosenblatt.evidence.minnorm import SolverProgress
 from rosenblatt.evidence.regressioninput import question
 from rosenblatt.evidence.separationproof import (
@@ -356,7 +356,7 @@ def infinite_columns(examples: Examples) -> list[str]:
 def _undecided(regression: Question, reason: str, direction: Vector = ()) -> Separation:
     rows = np.empty(0, dtype=np.intp)
     if any(direction):
-        examples = merge_duplicates(regression.constraints.examples)
+        examples = regression.constraints.examples.merged()
         rows = regression.rows_of(find_separated(direction, examples), later=True)
     return Separation(
         *("undecided", regression.family, regression.names, regression.n_rows),

@@ -33,7 +33,7 @@ from rosenblatt.evidence.certificate import (
 )
 from rosenblatt.evidence.checker import check_sum, fingerprint
 from rosenblatt.evidence.families import Question
-from rosenblatt.evidence.integers import merge_duplicates, product_signs, sum_of_rows
+from rosenblatt.evidence.integers import product_signs, sum_of_rows
 from rosenblatt.evidence.modular import Pivots, proved_rank, whole_products
 from rosenblatt.evidence.regressioninput import question
 from rosenblatt.examples import Examples
@@ -209,7 +209,7 @@ class SeparationProof(SavedProof):
     def check_evidence(self, regression: Question) -> NDArray[np.bool_]:
         """Check the direction and multipliers; return a mask of the separated signed rows."""
         examples, pinned = (
-            merge_duplicates(regression.constraints.examples),
+            regression.constraints.examples.merged(),
             regression.constraints.pinned,
         )
         try:
@@ -278,7 +278,7 @@ class SeparationProof(SavedProof):
 
 def data_of(regression: Question) -> str:
     """Return a fingerprint of the signed rows, their rows in the data, and the pinned mask."""
-    digest = hashlib.sha256(fingerprint(merge_duplicates(regression.constraints.examples)).encode())
+    digest = hashlib.sha256(fingerprint(regression.constraints.examples.merged()).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
         digest.update(regression.partners.astype("<i8").tobytes())

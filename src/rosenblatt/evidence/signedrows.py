@@ -26,7 +26,6 @@ from rosenblatt.evidence.certificate import Vector
 from rosenblatt.evidence.integers import (
     PRIMES,
     as_integers,
-    batches,
     exact_products,
     group_equal_rows,
     mantissas,
@@ -169,46 +168,9 @@ _look_at_dense = Kernel(look_dense, _bind, one_pass)
 _look_at_sparse = Kernel(look_sparse, work=lambda data, *others: 2 * len(data))
 
 
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """Powers of two by which columns and rows are multiplied."""
-
-    columns: Floats
-    rows: Floats | None = None
-
-    @classmethod
-    def plain(cls, look: DataSummary) -> Scale:
-        """Create a scale with one unit for all numbers, which keeps the ratios of margins."""
-        return cls(np.full(len(look.columns), _unit_scale(look.columns.max(initial=0.0))))
-
-    @classmethod
-    def even(cls, examples: Examples, look: DataSummary) -> Scale:
-        """Create a scale with a unit per column, and per row if row lengths still differ much."""
-        columns = np.array([_unit_scale(a) for a in look.columns])
-        rows = _largest_by_row(examples, columns)
-        live = rows[rows > 0]
-        if len(live) == 0 or live.max() <= FAR_APART * live.min():
-            return cls(columns)
-        return cls(columns, np.array([_unit_scale(a) for a in rows]))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all columns and rows have the same unit."""
-        return self.rows is None and bool((self.columns == self.columns[0]).all())
-
-
 def _unit_scale(a: float) -> float:
-    # Entries below 2^-1000 stay small, which loses nothing. None exceeds 1: see `rounding_bound`.
+    # Entries below 2^-1000 stay small, which loses nothing. None exceeds 1: see `bounded_scores`.
     return math.ldexp(1.0, -max(math.frexp(a)[1], -1000)) if a else 1.0
-
-
-def _largest_by_row(examples: Examples, columns: Floats) -> Floats:
-    largest = np.full(examples.n, abs(examples.x0) * columns[0] if examples.x0 else 0.0)
-    units = columns[1:] if examples.x0 else columns
-    for start, X, _ in batches(examples):
-        top = largest_by_row(X, units)
-        np.maximum(largest[start : start + len(top)], top, out=largest[start : start + len(top)])
-    return largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,68 +197,122 @@ class SignedRows:
     """
 
     examples: Examples
-    scale: Scale
+    columns: Floats  # powers of two that columns are multiplied by
+    factors: Floats | None = None  # powers of two that rows are multiplied by
     quotient: Quotient | None = None
     alive: NDArray[np.bool_] | None = None
     passes: int = 0
     deadline: Deadline = NEVER
 
+    @classmethod
+    def plain(
+        cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
+    ) -> SignedRows:
+        """Return rows with one unit for all numbers, which keeps the ratios of margins."""
+        columns = (look or summarize(examples)).columns
+        unit = _unit_scale(columns.max(initial=0.0))
+        return cls(examples, np.full(len(columns), unit), deadline=deadline)
+
+    @classmethod
+    def even(
+        cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
+    ) -> SignedRows:
+        """Return rows with a unit per column, and per row if row lengths still differ much."""
+        columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
+        x0, units = abs(examples.x0), columns[bool(examples.x0) :]
+        rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
+        rows = np.maximum(rows, x0 * columns[0] if x0 else 0.0)
+        live, factors = rows[rows > 0], None
+        if len(live) and live.max() > FAR_APART * live.min():
+            factors = np.array([_unit_scale(a) for a in rows])
+        return cls(examples, columns, factors, deadline=deadline)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns and rows have the same unit, and nothing is divided out."""
+        same = self.factors is None and self.quotient is None
+        return same and bool((self.columns == self.columns[0]).all())
+
     @property
     def dimension(self) -> int:
         """Number of coordinates of a row after directions are divided out."""
-        return len(self.scale.columns if self.quotient is None else self.quotient.others)
+        return len(self.columns if self.quotient is None else self.quotient.others)
 
     def scores(self, w: Floats) -> Floats:
         """Return w·z for every row, or infinity for rows that are left out, in one pass."""
-        return self.scores_whole(self._whole(w))
+        if self.quotient is not None:
+            whole = np.empty(len(self.columns))
+            whole[self.quotient.others] = w
+            whole[self.quotient.pivots] = -self.quotient.floats @ w
+            w = whole
+        return self.bounded_scores(w)[0]
 
     @np.errstate(all="ignore")
-    def scores_whole(self, w: Floats) -> Floats:
-        """Return w·z for every row, for weights of all columns, pivots included."""
+    def bounded_scores(self, w: Floats) -> tuple[Floats, float]:
+        """Return w·z for every row, and a bound on rounding errors if w was rounded once.
+
+        The weights are those of all columns, pivots included. Entries of scaled rows are at most 1,
+        so √D bounds their length. Underflow is multiplied by the factors of the rows.
+        """
         self.deadline.check()
         self.passes += 1
-        s = self.examples.signed_scores(w * self.scale.columns)
-        if self.scale.rows is not None:
-            s *= self.scale.rows
+        s, largest = self.examples.signed_scores(w * self.columns), 1.0
+        if self.factors is not None:
+            s *= self.factors
+            largest = self.factors.max()
         if self.alive is not None:
             s[~self.alive] = np.inf
-        return s
+        size = np.sqrt(len(w)) * np.sqrt(w @ w)
+        lost = max(2.0**-900, len(w) * 2.0**-1070 * largest)
+        return s, float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
+
+    def _scores_of_fractions(self, w: Fractions) -> tuple[Floats, float, Any]:
+        """Return all w·z in floats, a bound on their rounding errors, and their unit."""
+        whole = self.scaled_whole(w)
+        unit = max(abs(v) for v in whole)
+        return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
+
+    def find_below(self, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
+        """Yield rows whose w·z may be at most `level`, lowest first, with the exact difference."""
+        s, bound, unit = self._scores_of_fractions(w)
+        at = round_fraction(level / unit)
+        near = np.flatnonzero(s <= at + bound + abs(at) * 2.0**-50)
+        near = near[np.argsort(s[near])]
+        column = flint.fmpq_mat(len(w), 1, w)
+        for start in range(0, len(near), BATCH):
+            rows = near[start : start + BATCH].tolist()
+            for n, product in zip(rows, (self.exact(rows) * column).entries(), strict=True):
+                yield n, product - level
+
+    def find_vanishing(self, w: Fractions) -> Rows:
+        """Return the rows with w·z = 0 modulo three primes, which are treated as zero."""
+        s, bound, _ = self._scores_of_fractions(w)
+        near, whole = np.flatnonzero(np.abs(s) <= bound), self.tall_integers(w)
+        if len(near) <= MANY:
+            return near[zero_products(whole, self.examples, near, PRIMES)]
+        firsts, places = group_equal_rows(self.examples, near)
+        return near[zero_products(whole, self.examples, firsts, PRIMES)[places]]
+
+    def separated_by(self, w: Fractions) -> bool:
+        """Return whether w·z > 0 for every row in exact arithmetic."""
+        return all(excess > 0 for _, excess in self.find_below(w, flint.fmpq(0)))
 
     def take(self, rows: Rows) -> Any:
         """Return some rows in floats, as an array or, if the data are sparse, a CSR matrix."""
         signs = self.examples.y[rows].astype(np.float64)
-        if self.scale.rows is not None:
-            signs *= self.scale.rows[rows]
-        if self.examples.is_sparse:
-            return self._take_sparse(self.examples.X[rows], signs)
-        Z = self.examples.augmented_rows(rows)
-        Z *= self.scale.columns
-        Z *= signs[:, None]
+        if self.factors is not None:
+            signs *= self.factors[rows]
+        Z, sparse = self.examples.augmented(rows), self.examples.is_sparse
+        if sparse:
+            Z.data *= self.columns[Z.indices]
+            Z.data *= np.repeat(signs, np.diff(Z.indptr))
+        else:
+            Z *= self.columns
+            Z *= signs[:, None]
         if self.quotient is None:
             return Z
-        return Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ self.quotient.floats
-
-    def _take_sparse(self, X: Any, signs: Floats) -> Any:
-        from scipy import sparse
-
-        Z = sparse.csr_array(X, dtype=np.float64)
-        if self.examples.x0:
-            ones = np.full((len(signs), 1), self.examples.x0)
-            Z = sparse.hstack((sparse.csr_array(ones), Z), format="csr")
-        Z.data *= self.scale.columns[Z.indices]
-        Z.data *= np.repeat(signs, np.diff(Z.indptr))
-        if self.quotient is None:
-            return Z
-        fill = sparse.csr_array(self.quotient.floats)
-        return (Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ fill).tocsr()
-
-    def _whole(self, w: Floats) -> Floats:
-        if self.quotient is None:
-            return w
-        whole = np.empty(len(self.scale.columns))
-        whole[self.quotient.others] = w
-        whole[self.quotient.pivots] = -self.quotient.floats @ w
-        return whole
+        fill: Any = type(Z)(self.quotient.floats) if sparse else self.quotient.floats
+        return Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ fill
 
     def exact(self, rows: Sequence[int]) -> flint.fmpq_mat:
         """Return some rows as exact fractions."""
@@ -315,9 +331,9 @@ class SignedRows:
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.augmented_rows(index)
         whole, exponents = mantissas(X * self.examples.y[index, None])
-        exponents += np.frexp(self.scale.columns)[1] - 54
-        if self.scale.rows is not None:
-            exponents += (np.frexp(self.scale.rows[index])[1] - 1)[:, None]
+        exponents += np.frexp(self.columns)[1] - 54
+        if self.factors is not None:
+            exponents += (np.frexp(self.factors[index])[1] - 1)[:, None]
         n, d = X.shape
         entries = [flint.fmpq(0)] * (n * d)
         at = np.flatnonzero(whole)  # dummy columns are mostly zero
@@ -356,7 +372,7 @@ class SignedRows:
         if self.quotient is None:
             return list(w)
         pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
-        whole = [flint.fmpq(0)] * len(self.scale.columns)
+        whole = [flint.fmpq(0)] * len(self.columns)
         for j, v in zip(others, w, strict=True):
             whole[j] = v
         if pivots:
@@ -367,17 +383,11 @@ class SignedRows:
 
     def tall_integers(self, w: Sequence[flint.fmpq]) -> Vector:
         """Convert weights for scaled rows to augmented integer weights for the original data."""
-        powers = (np.frexp(self.scale.columns)[1] - 1).tolist()
+        powers = (np.frexp(self.columns)[1] - 1).tolist()
         whole = self.scaled_whole(w)
         return clear_denominators(
             [v * times_power(1, e) for v, e in zip(whole, powers, strict=True)]
         )
-
-    def row_power(self, n: int) -> flint.fmpq:
-        """Return the power of two that row n is multiplied by."""
-        if self.scale.rows is None:
-            return flint.fmpq(1)
-        return times_power(1, int(np.frexp(self.scale.rows[n])[1]) - 1)
 
 
 def take_columns(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
@@ -505,7 +515,7 @@ class ExactSolver:
             w = (flint.fmpq_mat(1, len(self.u), self.u) * flint.fmpq_mat(self.Z)).entries()
             # Take the first row, by score in floats, that is too low exactly. Without `widest`, a
             # score of 0 is too low.
-            excesses = find_below(self.signed, w, height if widest else flint.fmpq(0))
+            excesses = self.signed.find_below(w, height if widest else flint.fmpq(0))
             low = ((n, e) for n, e in excesses if n not in self.rows)
             n = next((n for n, e in low if e < 0 or (e == 0 and not widest)), None)
             if n is None:
@@ -535,30 +545,6 @@ class ExactSolver:
                     del self.u[i], self.rows[i], self.Z[i]
 
 
-def find_below(signed: SignedRows, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
-    """Yield rows whose w·z may be at most `level`, lowest first, with the exact difference."""
-    s, bound, unit = scores_with_bound(signed, w)
-    at = round_fraction(level / unit)
-    near = np.flatnonzero(s <= at + bound + abs(at) * 2.0**-50)
-    near = near[np.argsort(s[near])]
-    column = flint.fmpq_mat(len(w), 1, w)
-    for start in range(0, len(near), BATCH):
-        rows = near[start : start + BATCH].tolist()
-        for n, product in zip(rows, (signed.exact(rows) * column).entries(), strict=True):
-            yield n, product - level
-
-
-def find_vanishing(signed: SignedRows, w: Fractions) -> Rows:
-    """Return the rows with w·z = 0 modulo three primes, which are treated as zero."""
-    s, bound, _ = scores_with_bound(signed, w)
-    near = np.flatnonzero(np.abs(s) <= bound)
-    whole = signed.tall_integers(w)
-    if len(near) <= MANY:
-        return near[zero_products(whole, signed.examples, near, PRIMES)]
-    firsts, places = group_equal_rows(signed.examples, near)
-    return near[zero_products(whole, signed.examples, firsts, PRIMES)[places]]
-
-
 def to_fractions(floats: Floats) -> Fractions:
     """Convert floats to exact fractions."""
     return [flint.fmpq(*v.as_integer_ratio()) for v in floats.tolist()]
@@ -570,26 +556,6 @@ def clear_denominators(fractions: Sequence[Any]) -> Vector:
     whole = [int(v.p) * (common // int(v.q)) for v in fractions]
     divisor = math.gcd(*whole) or 1
     return tuple(v // divisor for v in whole)
-
-
-def scores_with_bound(signed: SignedRows, w: Fractions) -> tuple[Floats, float, Any]:
-    """Return all w·z in floats, a bound on their rounding errors, and their unit."""
-    whole = signed.scaled_whole(w)
-    unit = max(abs(v) for v in whole)
-    floats = np.array([round_fraction(v / unit) for v in whole])
-    return signed.scores_whole(floats), rounding_bound(signed, floats), unit
-
-
-def rounding_bound(signed: SignedRows, w: Floats) -> float:
-    """Bound the rounding error of the scores of weights that were rounded once.
-
-    Entries of scaled rows are at most 1, so √D bounds their length. Underflow is multiplied by the
-    factors of the rows.
-    """
-    size = np.sqrt(len(w)) * np.sqrt(w @ w)
-    rows = signed.scale.rows
-    lost = max(2.0**-900, len(w) * 2.0**-1070 * (1.0 if rows is None else rows.max()))
-    return float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
 
 def solve_exactly(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:

@@ -15,7 +15,6 @@ from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signedrows import GAP, novikoff_bound, relative_gap
-from rosenblatt.examples import LabelPairs
 from rosenblatt.read.encoding import spell_label
 from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import (
@@ -45,11 +44,16 @@ class MulticlassConflict(Conflict):
     pairs: tuple[tuple[int, int, int], ...] = ()  # row, competing class, multiplier
 
     @classmethod
-    def of(cls, conflict: Conflict, names: LabelPairs) -> MulticlassConflict:
-        """Convert a conflict of rows of Kesler's construction to one of examples."""
-        found = zip(map(names.pair, conflict.rows), conflict.multipliers, strict=True)
-        pairs = tuple((n, r, m) for (n, r), m in found)
-        others = len(names.labels) - 1
+    def of(
+        cls, conflict: Conflict, pairs_of: dict[int, tuple[int, int]], others: int
+    ) -> MulticlassConflict:
+        """Convert a conflict of rows of Kesler's construction to one of examples.
+
+        `pairs_of` has the example and the competing class of each row, of which an example has
+        as many as there are `others`.
+        """
+        found = zip(conflict.rows, conflict.multipliers, strict=True)
+        pairs = tuple((*pairs_of[row], m) for row, m in found)
         sums: dict[int, int] = {}
         for n, _, m in pairs:
             sums[n] = sums.get(n, others * conflict.rest) + m - conflict.rest
@@ -93,9 +97,8 @@ class Separability:
         Why the verdict is undecided, or incomplete.
     scaled : Guarantee, optional
         R and rho of the same line if each column were divided by its largest entry.
-    label_pairs : LabelPairs, optional
-        With more than two labels: the pairs of an example and a competing class that the proof
-        numbers.
+    labels : tuple
+        With more than two labels: the labels, in sort order.
     row_names : RowNames
         How sentences name the rows.
     """
@@ -111,7 +114,7 @@ class Separability:
     proof: Proof | None = None
     reason: str = ""
     scaled: Guarantee | None = None
-    label_pairs: LabelPairs | None = None
+    labels: tuple[Any, ...] = ()
     row_names: RowNames = FROM_ZERO
 
     def __bool__(self) -> bool:
@@ -146,7 +149,7 @@ class Separability:
     @property
     def lower_bound(self) -> int:
         """Lower bound on the number of mistakes of any line, shown by the conflicts."""
-        if self.proof is None or self.label_pairs is not None:  # conflicts may share an example
+        if self.proof is None or self.labels:  # conflicts may share an example
             return min(1, len(self.conflicts))
         return len(self.proof.conflicts)
 
@@ -159,7 +162,7 @@ class Separability:
         """Return the verdict and the numbers behind it, one sentence per line."""
         lines = [f"{line[0].upper()}{line[1:]}." for line in describe_verdict(self)]
         if self.verdict == "quasi-separable":
-            family = ', family="multinomial"' if self.label_pairs else ""
+            family = ', family="multinomial"' if self.labels else ""
             lines.insert(
                 1,
                 "Some estimates of a logistic regression are infinite: "
@@ -184,7 +187,7 @@ class Separability:
 
     def on_margin(self) -> list[tuple[int, str | None]]:
         """Return the rows on the margin, with competing classes for more than two labels."""
-        if self.label_pairs is None:
+        if not self.labels:
             return [(n, None) for n in sorted(self.support.tolist())]
         return [(n, self._label(r)) for n, r in self.support.tolist()]
 
@@ -222,8 +225,7 @@ class Separability:
         return replace(self, support=support, conflicts=tuple(conflicts), row_names=names)
 
     def _label(self, place: int) -> str:
-        assert self.label_pairs is not None
-        return spell_label(self.label_pairs.labels[place].item())
+        return spell_label(self.labels[place])
 
     def __repr__(self) -> str:
         lines = islice(describe_verdict(self), 3 if self else 1)
@@ -242,7 +244,7 @@ def describe_verdict(s: Separability) -> Iterator[str]:
 
     All interfaces take their words from here. Lines begin in lower case and have no period.
     """
-    many = s.label_pairs is not None
+    many = bool(s.labels)
     conflict = _describe_conflict(s.conflicts[0], s.row_names, many) if s.conflicts else ""
     if s.verdict == "undecided":
         yield f"undecided: {s.reason}"

@@ -183,7 +183,7 @@ class Story:
         """
         assert self.verdict is not None
         proved, line = verdict_json(self.verdict, self.examples), None
-        if self.verdict.label_pairs is not None:
+        if self.verdict.labels:
             return {**proved, "line": None}
         if self.verdict.weights is not None:
             w = self.examples.add_slot(np.asarray(self.verdict.weights, dtype=np.float64))
@@ -265,16 +265,14 @@ def _explain_end(run: Run, n: int, algorithm: str) -> str:
 def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
     """Return a verdict as JSON, without the coordinates that only a drawing needs."""
     v = verdict
-    shown = _pairs_json(v) if v.label_pairs else {"support": v.support.tolist(), "pairs": None}
+    shown = _pairs_json(v) if v.labels else {"support": v.support.tolist(), "pairs": None}
     return {
         "name": v.verdict,
         "explanation": v.explain().splitlines(),
         "margin": v.margin,
         "radius": v.radius,
         "bound": finite_or_none(v.bound),
-        "conflicts": []
-        if v.label_pairs
-        else [_conflict_json(p, examples.y) for p in v.conflicts[:3]],
+        "conflicts": [] if v.labels else [_conflict_json(p, examples.y) for p in v.conflicts[:3]],
         "proof": None if v.proof is None else v.proof.to_json(),
         "weights": None if v.weights is None else np.ravel(v.weights).tolist(),
         **shown,
@@ -287,7 +285,7 @@ def _pairs_json(verdict: Separability) -> dict[str, Any]:
     These are the pairs on the margin, or those of a conflict with their shares.
     """
     part = next((part for part in verdict.conflicts if not part.rest), None)
-    if verdict.label_pairs is None or verdict or part is None:
+    if not verdict.labels or verdict or part is None:
         pairs, shares = verdict.support.reshape(-1, 2).tolist(), []
     else:
         total = sum(part.multipliers)
@@ -390,7 +388,7 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
     if examples.n <= count:
         return np.arange(examples.n)
     must = set(trace.examples.tolist())
-    if v is not None and v.label_pairs is not None:
+    if v is not None and v.labels:
         must.update(n for n, _ in _pairs_json(v)["pairs"])
     elif v is not None:
         must.update(v.support[:50].tolist())
@@ -412,7 +410,7 @@ def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
 
 def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:
     """Return a verdict whose row numbers are positions in `rows`."""
-    if len(rows) == n or verdict.label_pairs is not None:
+    if len(rows) == n or verdict.labels:
         return verdict
     place = {int(row): k for k, row in enumerate(rows)}
     parts = [
