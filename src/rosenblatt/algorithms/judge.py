@@ -229,7 +229,7 @@ class CandidateWeights:
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
         """Add each candidate's mistakes on a few rows, and its number of uncertain scores."""
-        S = _product(examples.X, rows, self.W)
+        S = examples.product(rows, self.W)
         run_judge(S, self.w0, examples.y[rows], sizes, self.tolerance, wrong, undecided)
 
 
@@ -264,17 +264,8 @@ class JointCandidates(CandidateWeights):
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
         """Add each candidate's mistakes on a few rows, and its number of uncertain scores."""
-        S, y = _product(examples.X, rows, self.W), examples.y[rows]
+        S, y = examples.product(rows, self.W), examples.y[rows]
         run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
-
-
-def _product(X: Any, rows: Any, W: Floats) -> Floats:
-    """Compute the scores that many w give a few rows in float64, without the term of x0."""
-    if not isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X[rows].astype(np.float64, copy=False) @ W[:, 1:].T)
-    some = X[rows] if isinstance(rows, slice) else X.take(rows, axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):  # such scores are undecided
-        return np.asarray(some.astype(np.float64, copy=False) @ W[:, 1:].T)
 
 
 def _hardest_first(examples: Examples, w: Floats) -> Rows:

@@ -153,7 +153,7 @@ def _drop_zero_weights(
     first = int(bool(examples.x0))
     used = [j for j, v in enumerate(weights[first:]) if v]
     X = examples.X
-    if not isinstance(X, np.ndarray) or not 0 < 2 * len(used) <= X.shape[1]:
+    if examples.is_sparse or not 0 < 2 * len(used) <= examples.d:
         return weights, examples
     some = replace(examples, X=np.ascontiguousarray(X[:, used]), names=None)
     return [*weights[:first], *(weights[first + j] for j in used)], some
@@ -227,12 +227,8 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
         examples = replace(examples, y=y)
     sums, x0, unit = [0] * examples.dimension, examples.x0, unit_of(examples)
     for _, X, y in examples.batches():
-        if isinstance(X, np.ndarray):
-            numbers = np.asarray(X * y[:, None], dtype=np.float64).ravel()
-            columns = np.tile(np.arange(X.shape[1]), len(X))
-        else:
-            numbers, columns = X.data * np.repeat(y, np.diff(X.indptr)), X.indices
-        for j, total in _sums_by_column(numbers, columns, unit):
+        rows, columns, numbers = list_entries(X)
+        for j, total in _sums_by_column(numbers * y[rows], columns, unit):
             sums[j + bool(x0)] += total
         if x0:
             sums[0] += as_integers(np.array([x0]), unit)[0] * int(y.sum(dtype=np.int64))
@@ -286,10 +282,8 @@ def zero_products(
     x0, zero = examples.x0, np.ones(len(rows), dtype=bool)
     features, done = weights[1:] if x0 else weights, 0
     for some in examples.split(rows):
-        X = examples.X[some]
-        dense = isinstance(X, np.ndarray)
-        numbers = (X if dense else X.data).astype(np.float64)
-        columns = np.arange(X.shape[1]) if dense else X.indices
+        at, columns, numbers = list_entries(examples.X[some])
+        numbers = numbers.astype(np.float64)
         whole, exponents = mantissas(numbers)
         unit = min(smallest_exponent(numbers), smallest_exponent(np.array([x0])))
         shifts = np.maximum(exponents - unit, 0)  # the exponent of a zero does not count
@@ -297,10 +291,8 @@ def zero_products(
         for p in primes:
             powers = np.array([pow(2, e, p) for e in range(int(shifts.max(initial=0)) + 1)])
             w = np.array([v % p for v in features])
-            terms = whole % p * powers[shifts] % p * w[columns] % p
-            if not dense:
-                terms = type(X)((terms, X.indices, X.indptr), X.shape)
-            sums = np.asarray(terms.sum(axis=1)).ravel() + constant % p
+            sums = np.full(len(some), constant % p, dtype=np.int64)
+            np.add.at(sums, at, whole % p * powers[shifts] % p * w[columns] % p)
             zero[done : done + len(some)] &= sums % p == 0
         done += len(some)
     return zero

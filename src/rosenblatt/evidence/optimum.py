@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells
 from rosenblatt.algorithms.descent import descend, sprint
+from rosenblatt.algorithms.faces import whole
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, try_starts
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch
 from rosenblatt.costs import Costs
@@ -280,10 +281,8 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
     gap.done = True
     gap.offer(optimum.w)
     if optimum.cost < gap.cost:  # rounding made the best line cost more: try other multiples
-        common = math.lcm(*(v.denominator for v in optimum.exact))
-        exact = optimum.exact if examples.x0 else optimum.exact[1:]
+        weights = whole(optimum.exact if examples.x0 else optimum.exact[1:])
         rows = examples.kept.astype(np.intp)
-        weights = [int(v * common) for v in exact]
         products = exact_products(weights, examples.merged(), rows.tolist())
         offer_separator(gap, rows[[product > 0 for product in products]], optimum.cost)
     cost = min(optimum.cost, gap.cost)

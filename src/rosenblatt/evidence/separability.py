@@ -300,32 +300,26 @@ class _Search(Blocks):
         self.passes = self.waits = 0
         self.nearest = math.inf  # the lowest upper bound on margins so far
         self.conflicts: tuple[Conflict, ...] = ()
+        self.labels: list[PackedLabels] = []
 
     def begin(self, deadline: Deadline) -> None:
         """Collect labels, largest entries and a sample of rows in a first pass."""
-        if self.whole:
-            self.passes = 2  # X was checked for NaN and infinity before
-            block = self.blocks.first()
-            self.working = block
-            self.look, self.labels = summarize(block), [pack_labels(block, 0)]
-        else:
-            self.passes = 1
-            looks: list[DataSummary] = []
-            samples: list[Examples] = []
-            self.labels = []
-            for look, labels, sample in self.each(sample_block):
-                if looks:  # one block is read whatever the deadline
-                    deadline.check()
-                looks.append(look)
-                self.labels.append(labels)
-                samples.append(sample)
-                if sum(some.n for some in samples) > MOST_WORKING:
-                    samples = [_thin(samples)]
-            if not looks:
-                raise ValueError("there are no rows.")
-            self.working = _thin(samples)
-            columns = np.max([look.columns for look in looks], axis=0)
-            self.look = DataSummary(max(look.radius for look in looks), columns, looks[0].x0)
+        looks, samples = list[DataSummary](), list[Examples]()
+        for look, labels, sample in self.each(sample_block):
+            if looks:  # one block is read whatever the deadline
+                deadline.check()
+            looks.append(look)
+            self.labels.append(labels)
+            samples.append(sample)
+            if sum(some.n for some in samples) > MOST_WORKING:
+                samples = [_thin(samples)]
+        if not looks:
+            raise ValueError("there are no rows.")
+        self.passes = 2 if self.whole else 1  # X in memory was checked for NaN and infinity before
+        self.working = self.blocks.first() if self.whole else _thin(samples)
+        columns = np.max([look.columns for look in looks], axis=0)
+        radius = max(look.radius for look in looks)
+        self.look = replace(looks[0], radius=radius, columns=columns)
         self.dimension = len(self.look.columns)
         # A power of two that no row is longer than: in this unit, no score overflows or vanishes.
         radius = min(self.look.radius, sys.float_info.max)
