@@ -15,7 +15,7 @@ import rosenblatt as rb
 from bench.line import Line
 from bench.measure import Times, at_most, faster, figure
 from bench.pla import EPOCHS, ROUNDS, SAME_EPOCHS, interleaved, side_by_side
-from rosenblatt.examples import JointExamples, KeslerRows
+from rosenblatt.examples import Examples, KeslerRows
 
 HELD_OUT = 10_000
 PATIENCE = 300.0  # seconds for a linear program
@@ -86,7 +86,7 @@ def verdict(quick: bool) -> Iterator[Line]:
     ours = Times((time.perf_counter() - begin,))
     assert found.proof is not None
     assert found.proof.check(X, y)
-    rows = KeslerRows(JointExamples.from_arrays(X, y))
+    rows = KeslerRows(Examples.from_arrays(X, y))
     Z = rows.take(range(4 * len(y))).X
     begin = time.perf_counter()
     done = linprog(

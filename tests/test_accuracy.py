@@ -10,7 +10,7 @@ from sklearn.metrics import (
 )
 
 from rosenblatt.accuracy import Accuracy, stratified_split
-from rosenblatt.examples import JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 
 answers = st.lists(st.sampled_from([-1, 1]), min_size=8, max_size=80).filter(
@@ -75,7 +75,7 @@ def test_measures_of_scores_match_scikit_learn(rows, w, k):
     X, y = np.array(rows, dtype=np.float64)[:, :2], np.array([row[2] % k for row in rows])
     if len(set(y.tolist())) < k:
         return
-    examples = JointExamples.from_arrays(X, y)
+    examples = Examples.from_arrays(X, y)
     weights = np.array(w, dtype=np.float64).reshape(4, 3)
     h = Hypothesis.of(weights[0] if k == 2 else weights[:k])
     found, predicted = Accuracy.of(h, examples), h.predict(X, np.arange(k))
@@ -94,7 +94,7 @@ def test_measures_of_scores_match_scikit_learn(rows, w, k):
 
 def test_roc_auc_needs_two_labels_and_finite_scores():
     h = Hypothesis(np.array([0.0, 1e308]))
-    two = JointExamples.from_arrays([[2.0], [-2.0], [0.5]], [1, 0, 1])
+    two = Examples.from_arrays([[2.0], [-2.0], [0.5]], [1, 0, 1])
     assert Accuracy.of(h, two).roc_auc is None
     one = two.some(np.array([0, 2]))
     assert Accuracy.of(Hypothesis(np.array([0.0, 1.0])), one).roc_auc is None

@@ -161,11 +161,11 @@ def threads(n_jobs: Any) -> int:
 
 
 def encode_labels(
-    y: Any, known: NDArray[Any] | None, *, two: bool = False
+    y: Any, known: NDArray[Any] | None
 ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[Any]]:
     """Encode labels as -1 and +1, or as positions if more than two; also return the classes.
 
-    Raise ValueError on continuous values and, if `two` is true, on more than two labels.
+    Raise ValueError on continuous values.
     """
     y = check_labels(y)
     if known is not None:
@@ -194,7 +194,7 @@ def encode_labels(
             raise make_class_error(y, int(is_either.argmin()), known)
     if known is None:
         known = sort_labels(y)
-        if two or is_continuous(y, known):
+        if is_continuous(y, known):
             raise make_too_many_error(y, known)
     places = np.minimum(np.searchsorted(known, y), len(known) - 1)
     unknown = np.flatnonzero(known[places] != y)

@@ -49,17 +49,26 @@ NO_LABELS = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True, eq=False)
 class Examples(Blocks):
-    """Rows in memory with labels of two classes, as one block.
+    """Rows in memory with their labels, as one block.
+
+    With K > 2 labels, y holds positions in `labels`, w has a block of weights per label, and an
+    update by row n against label r is encoded as n·K + r; rows of K·(d + 1) numbers are never
+    written out.
 
     Examples
     --------
     >>> examples = Examples.from_arrays([[0.0, 1.0], [2.0, 0.0]], ["no", "yes"])
     >>> examples.y, examples.labels.tolist()
     (array([-1,  1], dtype=int8), ['no', 'yes'])
+    >>> three = Examples.from_arrays([[0.0], [2.0], [1.0]], ["a", "c", "b"])
+    >>> three.y, three.size, three.shaped(np.arange(6.0))
+    (array([0, 2, 1], dtype=int32), 6, array([[0., 1.],
+           [2., 3.],
+           [4., 5.]]))
     """
 
     X: Any  # an array or CSR matrix of shape (n, d), float32 or float64, as given
-    y: NDArray[np.signedinteger[Any]]  # -1 and +1
+    y: NDArray[np.signedinteger[Any]]  # -1 and +1, or positions of more than two labels
     labels: NDArray[Any]  # the classes, in sort order
     names: tuple[str, ...] | None = None  # of the features, if the data have them
     x0: float = 1.0  # the constant feature; 0.0 without an intercept
@@ -71,6 +80,7 @@ class Examples(Blocks):
     n: int = field(default=0, init=False)  # number of rows
     d: int = field(default=0, init=False)  # number of features, without x0
     k: int = field(default=0, init=False)  # number of labels
+    multiclass: bool = field(default=False, init=False)  # whether there are more than two labels
     vectors: int = field(default=1, init=False)  # weight vectors: one, or one for each of K labels
     size: int = field(default=0, init=False)  # weights, including w0 even without an intercept
     is_sparse: bool = field(default=False, init=False)  # whether X is a CSR matrix
@@ -78,9 +88,10 @@ class Examples(Blocks):
 
     def __post_init__(self) -> None:
         (n, d), k = self.X.shape, len(self.labels)
-        vectors = k if self.multiclass else 1
+        vectors = k if k > 2 else 1
         shape = {"n": n, "d": d, "k": k, "vectors": vectors, "size": vectors * (d + 1)}
-        for name, value in {**shape, "is_sparse": not isinstance(self.X, np.ndarray)}.items():
+        kind = {"multiclass": k > 2, "is_sparse": not isinstance(self.X, np.ndarray)}
+        for name, value in {**shape, **kind}.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -107,17 +118,18 @@ class Examples(Blocks):
         with with_index_labels(X):
             if one_class and labels is None:
                 labels = checks.one_class_labels(y)
-            codes, labels = checks.encode_labels(y, labels, two=not cls.multiclass)
+            codes, labels = checks.encode_labels(y, labels)
             checks.check_lengths(table.shape[0], len(codes))
-            examples = Examples.of(table, codes, labels, names, float(x0))
+            examples = cls(table, codes, labels, names, float(x0))
             if not looked_at and examples._seem_plain():
                 return replace(examples, assumed_plain=True)
             return examples.look()
 
-    @staticmethod
-    def of(X: Any, y: NDArray[Any], labels: NDArray[Any], *others: Any) -> Examples:
-        """Return checked rows as `Examples`, or as `JointExamples` for more than two labels."""
-        return (Examples if len(labels) == 2 else JointExamples)(X, y, labels, *others)
+    def with_two_labels(self) -> Examples:
+        """Return the examples; raise ValueError if they have more than two labels."""
+        if self.multiclass:
+            raise checks.make_too_many_error(self.labels, self.labels)
+        return self
 
     def look(self) -> Examples:
         """Check all entries and return the examples; raise RowError on NaN or infinity.
@@ -317,16 +329,18 @@ class Examples(Blocks):
         # because precision is scarce there.
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
-    def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse:
+    def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
         """Return the rows in the kernels' format, with update lengths of eta / `unit`."""
         length = eta / self.unit
-        if length == 1 and self.weights is None:
+        if length == 1 and self.weights is None and not self.multiclass:
             return kernel_rows(self.X, self.x0, self.y)
-        step = np.multiply(self.y, length, dtype=np.float64)
+        signs = np.ones(self.n) if self.multiclass else self.y
+        step = np.multiply(signs, length, dtype=np.float64)
         if self.weights is not None:
             with np.errstate(over="ignore"):  # PLA raises an error if its weights overflow
                 step *= self.weights
-        return kernel_rows(self.X, self.x0, step)
+        rows = kernel_rows(self.X, self.x0, step)
+        return joint_rows(rows, self.y, self.k) if self.multiclass else rows
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Convert weights from the kernels' layout to augmented weights, without w0 if x0 is 0."""
@@ -339,29 +353,42 @@ class Examples(Blocks):
         return np.concatenate((np.zeros((*augmented.shape[:-1], 1)), augmented), axis=-1)
 
     def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert weights from the kernels' layout to the shape of a `Hypothesis`."""
-        return w
+        """Convert weights from the kernels' layout to the shape of a `Hypothesis`.
+
+        With more than two labels this is an array with one row per label.
+        """
+        if not self.multiclass:
+            return w
+        blocks = w.reshape(-1, self.k).T if self.is_sparse else w.reshape(self.k, -1)
+        return np.ascontiguousarray(blocks)
 
     def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Convert the weights of a `Hypothesis` to the kernels' layout."""
-        return weights
+        return joint_weights(self.X, weights) if self.multiclass else weights
 
     @property
     def places(self) -> NDArray[Any]:
         """Position of each row's label among the labels."""
-        return (self.y > 0).astype(np.intp)
+        return self.y if self.multiclass else (self.y > 0).astype(np.intp)
 
     def count_labels(self) -> NDArray[np.intp]:
         """Return the number of rows of each label."""
         return np.bincount(self.places, minlength=self.k)
 
     def encode_updates(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode updates as the kernels do: with two labels, as row numbers."""
-        return rows
+        """Encode updates as the kernels do: as row numbers, or as n·K + r against labels r."""
+        if not self.multiclass:
+            return rows
+        assert rivals is not None
+        made: NDArray[Any] = rows.astype(self.row_type) * self.row_type(self.k)
+        return made + rivals.astype(self.row_type)
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
         """Decode updates into row numbers and, for more than two labels, competing labels."""
-        return made, None
+        if not self.multiclass:
+            return made, None
+        rows, rivals = np.divmod(made, made.dtype.type(self.k))
+        return rows, rivals.astype(np.int32)
 
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return y·(w·x) for each row, for augmented weights w (no w0 without intercept)."""
@@ -393,57 +420,6 @@ class Examples(Blocks):
         return to_dense(self.augmented(rows))
 
 
-class JointExamples(Examples):
-    """Rows in memory with labels of K > 2 classes, as one block.
-
-    y holds the position of each row's label in `labels`, and w has a block of weights per label.
-    `from_arrays` returns plain `Examples` if there are two labels. An update by row n against
-    label r is encoded as n·K + r; rows of K·(d + 1) numbers are never written out.
-
-    Examples
-    --------
-    >>> examples = JointExamples.from_arrays([[0.0], [2.0], [1.0]], ["a", "c", "b"])
-    >>> examples.y, examples.size, examples.shaped(np.arange(6.0))
-    (array([0, 2, 1], dtype=int32), 6, array([[0., 1.],
-           [2., 3.],
-           [4., 5.]]))
-    """
-
-    multiclass = True
-
-    @property
-    def places(self) -> NDArray[Any]:
-        """Position of each row's label among the labels."""
-        return self.y
-
-    def rows(self, eta: float = 1.0) -> Any:
-        """Return the rows in the kernels' format, with update lengths of eta / `unit`."""
-        step = np.full(self.n, eta / self.unit)
-        if self.weights is not None:
-            step *= self.weights
-        return joint_rows(kernel_rows(self.X, self.x0, step), self.y, self.k)
-
-    def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert weights from the kernels' layout to an array with one row per label."""
-        blocks = w.reshape(-1, self.k).T if self.is_sparse else w.reshape(self.k, -1)
-        return np.ascontiguousarray(blocks)
-
-    def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert an array with one row of weights per label to the kernels' layout."""
-        return joint_weights(self.X, weights)
-
-    def encode_updates(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode updates by rows n against labels r as n·K + r, as the kernels do."""
-        assert rivals is not None
-        made: NDArray[Any] = rows.astype(self.row_type) * self.row_type(self.k)
-        return made + rivals.astype(self.row_type)
-
-    def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        """Decode updates into row numbers and competing labels."""
-        rows, rivals = np.divmod(made, made.dtype.type(self.k))
-        return rows, rivals.astype(np.int32)
-
-
 @dataclass(frozen=True, eq=False)
 class KeslerRows(Blocks):
     """Examples of K labels as rows z that must all have w·z > 0 (Kesler's construction).
@@ -455,7 +431,7 @@ class KeslerRows(Blocks):
 
     Examples
     --------
-    >>> three = JointExamples.from_arrays([[2.0], [3.0], [5.0]], ["a", "b", "c"])
+    >>> three = Examples.from_arrays([[2.0], [3.0], [5.0]], ["a", "b", "c"])
     >>> rows = KeslerRows(three)
     >>> rows.pairs([2, 3])
     {2: (1, 0), 3: (1, 2)}

@@ -15,7 +15,7 @@ import rosenblatt as rb
 from rosenblatt.clock import NEVER
 from rosenblatt.evidence.certificate import ABOUT
 from rosenblatt.evidence.separability import separability_of, try_pla
-from rosenblatt.examples import Examples, JointExamples, KeslerRows
+from rosenblatt.examples import Examples, KeslerRows
 
 
 @st.composite
@@ -82,7 +82,7 @@ def test_the_verdict_does_not_depend_on_pla_halting_early(examples):
 
 def test_pla_is_abandoned_if_updates_do_not_decrease(monkeypatch):
     X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "c"]
-    halted, cycles = try_pla(JointExamples.from_arrays(X, y), NEVER)
+    halted, cycles = try_pla(Examples.from_arrays(X, y), NEVER)
     assert halted == ()
     assert cycles < 1000
     monkeypatch.setattr("rosenblatt.engine.pla", interrupted)
@@ -105,7 +105,7 @@ def interrupted(*_):
 
 def test_rows_of_weight_zero_are_included_in_the_verdict():
     X, y = np.array([[0.0], [5.0], [-5.0], [-6.0]]), ["a", "b", "c", "b"]
-    examples = JointExamples.from_arrays(X, y)
+    examples = Examples.from_arrays(X, y)
     found = separability_of(examples.weighted(np.array([1.0, 1.0, 1.0, 0.0])))
     assert found.verdict == separability_of(examples).verdict != "separable"
     assert found.proof.check(X, y)
@@ -137,7 +137,7 @@ def test_pla_needs_no_more_updates_than_the_bound(examples):
 def test_dense_and_sparse_rows_have_the_same_verdict_and_each_others_proof(examples, reduced, kind):
     X, y = examples
     one, two = (
-        KeslerRows(JointExamples.from_arrays(Z, y), reduced) for Z in (X, csr_array(X.astype(kind)))
+        KeslerRows(Examples.from_arrays(Z, y), reduced) for Z in (X, csr_array(X.astype(kind)))
     )
     every = range(len(y) * max(y))
     Z = one.take(every).X.toarray()
@@ -158,7 +158,7 @@ def test_rows_are_expanded_a_few_at_a_time(monkeypatch):
     parts = rb.separability(X, y)
     assert (parts.verdict, parts.proof.data) == (whole.verdict, whole.proof.data)
     assert whole.proof.check(X, y)
-    sizes = list(KeslerRows(JointExamples.from_arrays(X, y)).each(lambda rows, _: rows.n))
+    sizes = list(KeslerRows(Examples.from_arrays(X, y)).each(lambda rows, _: rows.n))
     assert max(sizes) <= 16
     assert sum(sizes) == 400
 

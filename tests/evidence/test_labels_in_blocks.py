@@ -15,7 +15,7 @@ from rosenblatt.blocks import InOrder
 from rosenblatt.evidence import separability
 from rosenblatt.evidence.certificate import ABOUT, Conflict, ProofError, claim_mistakes
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.examples import JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import read_in_passes
 from rosenblatt.read.plan import ColumnOptions
@@ -37,7 +37,7 @@ def points(draw):
     y = [*range(k), *(draw(st.integers(0, k - 1)) for _ in range(n - k))]
     X = draw(st.lists(st.tuples(*[st.integers(-4, 4)] * 2), min_size=n, max_size=n))
     ends = sorted(draw(st.lists(st.integers(1, n - 1), max_size=3)))
-    return JointExamples.from_arrays(np.array(X, float), np.array(y)), ends
+    return Examples.from_arrays(np.array(X, float), np.array(y)), ends
 
 
 @pytest.mark.slow_without_jit
@@ -68,21 +68,21 @@ def test_runs_verdicts_and_proofs_match_those_in_memory(drawn):
 def test_a_proof_about_other_rows_fails_in_blocks_too():
     X, y = [[0.0], [1.0], [2.0], [5.0]], ["a", "b", "c", "c"]
     proof = rb.separability(X, y).proof
-    rows = JointExamples.from_arrays(X, y)
+    rows = Examples.from_arrays(X, y)
     assert proof.check_examples(cut(rows, 1, 3))
     with pytest.raises(ProofError, match=ABOUT):
         proof.check_examples(cut(replace(rows, X=rows.X + 1.0), 2))
     forged = replace(proof, weights=(0,) * len(proof.weights))
     with pytest.raises(ProofError):
         forged.check_examples(cut(rows, 2))
-    four = JointExamples.from_arrays(X, ["a", "b", "c", "d"])
+    four = Examples.from_arrays(X, ["a", "b", "c", "d"])
     with pytest.raises(ProofError, match=r"3 labels.* 4"):
         proof.check_examples(cut(four, 2))
 
 
 def test_a_proof_about_labels_uses_the_x0_of_the_data():
     X, y = [[1.0], [2.0], [4.0], [5.0]], ["a", "b", "c", "c"]
-    proof, rows = rb.separability(X, y).proof, JointExamples.from_arrays(X, y)
+    proof, rows = rb.separability(X, y).proof, Examples.from_arrays(X, y)
     for data in (rows, cut(rows, 2)):
         with pytest.raises(ProofError, match=r"x0 = 0.0.* x0 = 1.0"):
             replace(proof, x0=0.0).check_examples(data)  # without an intercept, nothing separates
@@ -94,7 +94,7 @@ def test_a_file_read_in_passes_gives_the_run_in_memory(tmp_path):
     lines = [f"{i},{i * i},{'abcd'[i // 10]}" for i in x]
     (tmp_path / "d.csv").write_text("x,square,y\n" + "\n".join(lines) + "\n")
     data = read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions(target="y"))
-    examples = JointExamples.from_arrays(np.column_stack((x, x * x)), [line[-1] for line in lines])
+    examples = Examples.from_arrays(np.column_stack((x, x * x)), [line[-1] for line in lines])
     assert rb.separability(examples.X, examples.labels[examples.y]).proof.check_examples(
         data.blocks
     )
@@ -117,7 +117,7 @@ def test_conflicts_that_share_an_example_do_not_add_up():
 
 def test_a_proof_about_two_labels_fails_for_more_in_blocks_too():
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
-    examples = JointExamples.from_arrays(X, y)
+    examples = Examples.from_arrays(X, y)
     two = rb.separability(X, y > 0).proof
     for data in (examples, cut(examples, 2)):
         with pytest.raises(ProofError):

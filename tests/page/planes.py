@@ -4,7 +4,7 @@ import numpy as np
 
 from rosenblatt import algorithms
 from rosenblatt.algorithms.pocket import PocketPlan
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import ZEROS
 
 EXTREMES = [0.0, -0.0, 5e-324, -1e-320, 1e-160, 1.0, 1e9, -1e9, 0.1, 1 / 3]
@@ -40,7 +40,7 @@ def labelled_plane(rng, kind):
     if rng.random() < 0.5:
         y = np.where(rng.random(n) < rng.choice([0.05, 0.3]), rng.integers(k, size=n), y)
     y[:k] = np.arange(k)
-    return JointExamples.from_arrays(X, y)
+    return Examples.from_arrays(X, y)
 
 
 def settings(rng, blocks=1):

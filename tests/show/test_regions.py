@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import rosenblatt as rb
-from rosenblatt.examples import JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
 from rosenblatt.show.page.assets import player_script
@@ -106,7 +106,7 @@ def test_the_band_touches_the_nearest_example():
     assert edges
     for edge in edges:
         places = clf.predict(edge.mean(axis=0)[None])
-        there = JointExamples.from_arrays(edge, np.repeat(places, 2), labels=clf.classes_)
+        there = Examples.from_arrays(edge, np.repeat(places, 2), labels=clf.classes_)
         np.testing.assert_allclose(clearances(h, there), margin, rtol=1e-6)
 
 
@@ -119,7 +119,7 @@ def test_three_labels_with_many_features_lie_in_their_true_regions():
     seen = np.column_stack((np.ones(len(X)), scene.points)) @ planes.T
     true = clf.decision_function(X)
     np.testing.assert_allclose(seen - seen[:, :1], true - true[:, :1], atol=1e-9)
-    flat = JointExamples.from_arrays(scene.points, y)
+    flat = Examples.from_arrays(scene.points, y)
     np.testing.assert_allclose(
         clearances(Hypothesis.of(planes), flat), clearances(h, examples), atol=1e-9
     )

@@ -35,7 +35,7 @@ from rosenblatt.evidence.checker import check_types
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.text import describe_unconverged, plural
 
@@ -52,7 +52,7 @@ class OnCluster(LinearClassifier):
     checkpoint_every: int = 10
     timeout: float = 600.0
 
-    _kind = JointExamples
+    _multiclass = True
 
     def fit(
         self,

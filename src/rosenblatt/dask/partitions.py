@@ -23,7 +23,7 @@ import rosenblatt.checks as checks
 import rosenblatt.engine as engine
 from rosenblatt.blocks import Blocks, Work
 from rosenblatt.errors import DataError, RowError, UserError, error_line, make_open_error
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.tables import as_column, column_names, refuse_masked, to_floats
 from rosenblatt.text import join_words, plural
 
@@ -111,7 +111,7 @@ class Partitions(Blocks):
         raw = [raw[i] for i in filled]
         self.examples = self.client.map(convert_partition, raw, *arguments, pure=False)
         one_row, code = np.zeros((1, widths[0])), np.ones(1, dtype=np.int8)
-        return Examples.of(one_row, code, labels, summaries[0].columns, x0)
+        return Examples(one_row, code, labels, summaries[0].columns, x0)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Yield work(partition, number of its first row) for all partitions, in order."""
@@ -331,7 +331,7 @@ def convert_partition(
     """
     try:
         y = as_column(part.y)
-        examples = JointExamples.from_arrays(part.X, y, x0=x0, labels=labels, looked_at=False)
+        examples = Examples.from_arrays(part.X, y, x0=x0, labels=labels, looked_at=False)
         if part.weights is None and weights is None:
             return examples
         return examples.weighted(part.weights, weights, stream=True)

@@ -14,7 +14,7 @@ from rosenblatt.clock import MistakeProgress
 from rosenblatt.errors import quote, with_index_labels
 from rosenblatt.estimators.perceptron import LinearClassifier
 from rosenblatt.evidence.optimum import FewestMistakesResult, fewest_of
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.inputs import explain_parameters, read_examples
 from rosenblatt.rownames import RowNames
@@ -128,7 +128,7 @@ class PocketPerceptron(PocketParameters):
     ((0, 4), False, 'max_updates')
     """
 
-    _kind = JointExamples
+    _multiclass = True
 
     def fit(
         self,
@@ -249,7 +249,7 @@ def fewest_mistakes(
     with explain_parameters(fewest_mistakes):
         examples, row_names = read_examples(
             *(X, y, target),
-            lambda X, y: Examples.from_arrays(X, checks.column_or_1d(y), x0=x0),
+            lambda X, y: Examples.from_arrays(X, checks.column_or_1d(y), x0=x0).with_two_labels(),
             x0,
         )
     if examples.multiclass:

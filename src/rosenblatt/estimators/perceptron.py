@@ -18,7 +18,7 @@ import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import CYCLES, Progress
 from rosenblatt.clock import StatusLine
 from rosenblatt.errors import with_index_labels
-from rosenblatt.examples import Examples, JointExamples, as_table
+from rosenblatt.examples import Examples, as_table
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.text import describe_unconverged, plural
 
@@ -46,7 +46,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_iter_: int
     _zero: int
     _mean: algorithms.Mean | None = None  # the mean of w in coef_ if `average`, else None
-    _kind: ClassVar[type[Examples]] = Examples  # allows two labels; JointExamples allows more
+    _multiclass: ClassVar[bool] = False  # whether more than two labels are allowed
     average = False
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -115,7 +115,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._kind is JointExamples
+        tags.classifier_tags.multi_class = self._multiclass
         tags.input_tags.sparse = True
         return tags
 
@@ -148,9 +148,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `labels` are the known labels if X and y are a block of a stream, else None.
         """
         given = checks.column_or_1d(y)
-        examples = self._kind.from_arrays(
-            X, given, x0=self._x0(), labels=labels, looked_at=looked_at
-        )
+        examples = Examples.from_arrays(X, given, x0=self._x0(), labels=labels, looked_at=looked_at)
+        examples = examples if self._multiclass else examples.with_two_labels()
         if sample_weight is None and self.class_weight is None:
             return examples
         each, known = None, examples.labels.tolist()
@@ -298,7 +297,7 @@ class Perceptron(PlaParameters):
 
     average: bool = False
 
-    _kind = JointExamples
+    _multiclass = True
 
     def fit(
         self,

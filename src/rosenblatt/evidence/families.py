@@ -33,7 +33,6 @@ from rosenblatt.checks import encode_labels, index_labels, one_class_labels, one
 from rosenblatt.errors import RowError, quote
 from rosenblatt.examples import (
     Examples,
-    JointExamples,
     as_table,
     kesler_rows,
 )
@@ -354,7 +353,7 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
         raise ValueError(
             f"y has only one label, {quote(labels.tolist()[0])}; a multinomial needs two or more."
         )
-    joint = JointExamples(X, codes.astype(np.int32), labels, None, 0.0)
+    joint = Examples(X, codes.astype(np.int32), labels, None, 0.0)
     signed = kesler_rows(joint, reduced=True)
     owners = np.repeat(np.arange(len(codes)), len(labels) - 1)
     pairs = tuple((label, name) for label in labels.tolist()[1:] for name in names)

@@ -20,7 +20,7 @@ from rosenblatt.evidence.signedrows import (
     summarize,
     to_integers,
 )
-from rosenblatt.examples import Examples, JointExamples, KeslerRows
+from rosenblatt.examples import Examples, KeslerRows
 from rosenblatt.text import describe_update_bound, plural, render_card
 from rosenblatt.trace import Trace, run_along
 
@@ -180,7 +180,7 @@ def guarantee(
     1.8888888888888888
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    examples = JointExamples.from_arrays(X, y, x0=x0, one_class=True).merged()
+    examples = Examples.from_arrays(X, y, x0=x0, one_class=True).merged()
     if sample_weight is not None:
         examples = examples.weighted(sample_weight, stream=True)
     w = add_bias_slot(examples, weights)

@@ -30,7 +30,7 @@ from rosenblatt.evidence.checker import (
     fingerprint,
 )
 from rosenblatt.evidence.tree import Tree
-from rosenblatt.examples import Examples, JointExamples, KeslerRows
+from rosenblatt.examples import Examples, KeslerRows
 from rosenblatt.read.inputs import read_examples
 from rosenblatt.rownames import FROM_ZERO
 from rosenblatt.text import describe_proof_size, plural, render_card
@@ -170,8 +170,8 @@ class Proof(SavedProof):
 
     def _from_arrays(self, X: Any, y: Any) -> Examples:
         if self.labels:
-            return JointExamples.from_arrays(X, y, x0=self.x0)
-        return Examples.from_arrays(X, y, x0=self.x0, one_class=True)
+            return Examples.from_arrays(X, y, x0=self.x0)
+        return Examples.from_arrays(X, y, x0=self.x0, one_class=True).with_two_labels()
 
     def _check_labels(self, examples: Blocks) -> bool:
         """Check a proof about more than two labels, on the rows of Kesler's construction.

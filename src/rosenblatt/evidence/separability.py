@@ -61,7 +61,7 @@ from rosenblatt.evidence.signedrows import (
     to_integers,
 )
 from rosenblatt.evidence.verdicts import TIME_OVER, MulticlassConflict, Separability
-from rosenblatt.examples import Examples, JointExamples, KeslerRows
+from rosenblatt.examples import Examples, KeslerRows
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.inputs import explain_parameters, read_examples
 from rosenblatt.scaling import Scaling
@@ -131,7 +131,7 @@ def separability(
     with explain_parameters(separability):
         examples, row_names = read_examples(
             *(X, y, target),
-            lambda X, y: JointExamples.from_arrays(X, y, x0=x0, one_class=True),
+            lambda X, y: Examples.from_arrays(X, y, x0=x0, one_class=True),
             x0,
         )
     return replace(separability_of(examples, widest=widest), row_names=row_names)

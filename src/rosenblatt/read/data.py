@@ -453,7 +453,7 @@ def split(
     for part in (table, data.table.take(data.rows[test])):
         found = encoding.encode(part, data.name)
         y = target.encode(part.column(target.column))[found.rows]
-        parts.append(Examples.of(found.X, y, target.labels, encoding.features))
+        parts.append(Examples(found.X, y, target.labels, encoding.features))
     return parts[0], parts[1]
 
 
@@ -482,7 +482,7 @@ def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
     if (y == target.none).any():
         kept = np.flatnonzero(y != target.none)
         X, rows, y = X[kept], rows[kept], y[kept]
-    return Examples.of(X, y, target.labels, made.encoding.features), rows
+    return Examples(X, y, target.labels, made.encoding.features), rows
 
 
 def _encode_target(made: Plan, cells: Any) -> NDArray[Any]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import rosenblatt.checks as checks
 from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, UserError
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.messages import Parameter
 from rosenblatt.read.columns import Number, to_arrow
 from rosenblatt.read.convert import open_data
@@ -146,7 +146,7 @@ def read_input(
 
 def _read_arrays(X: Any, y: Any, options: ColumnOptions) -> Data:
     """Return arrays of numbers as training data; `options` may name the positive label."""
-    examples = JointExamples.from_arrays(X, y)
+    examples = Examples.from_arrays(X, y)
     positive = options.positive
     if positive is not None:
         names = [spell_label(label) for label in examples.labels.tolist()]

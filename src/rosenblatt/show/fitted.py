@@ -13,7 +13,7 @@ from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.evidence.guarantee import add_bias_slot
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
-from rosenblatt.examples import Examples, JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final, is_ours, rows_before
 from rosenblatt.show.story import Story
@@ -55,7 +55,7 @@ def examples_of(clf: Any, X: Any, y: Any) -> Examples:
     h = hypothesis_of(clf)
     X, names = rows_before(clf, X)
     clf = final(clf)
-    examples = JointExamples.from_arrays(X, y, labels=clf.classes_)
+    examples = Examples.from_arrays(X, y, labels=clf.classes_)
     d = h.w.shape[-1] - 1
     if examples.d != d:
         raise ValueError(

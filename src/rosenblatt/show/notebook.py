@@ -12,7 +12,7 @@ import numpy as np
 
 import rosenblatt.algorithms as algorithms
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.examples import JointExamples
+from rosenblatt.examples import Examples
 from rosenblatt.rownames import RowNames
 from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import colours, player_script, widget_style
@@ -69,7 +69,7 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
 
 def _train(X: Any, y: Any) -> Story:
     """Run PLA on separable data, and the pocket algorithm on other data."""
-    examples = JointExamples.from_arrays(X, y)
+    examples = Examples.from_arrays(X, y)
     verdict = separability_of(examples)
     if verdict:
         budget = algorithms.Budget(FOREVER, MOST_UPDATES)

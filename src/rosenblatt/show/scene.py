@@ -220,8 +220,8 @@ def clearances(h: Hypothesis, examples: Examples) -> Floats:
     Examples
     --------
     >>> h = Hypothesis.of(np.array([[0.0, 1.0], [0.0, -1.0], [-6.0, 3.0]]))
-    >>> from rosenblatt.examples import JointExamples
-    >>> clearances(h, JointExamples.from_arrays([[1.0], [-2.0], [5.0]], ["a", "b", "c"]))
+    >>> from rosenblatt.examples import Examples
+    >>> clearances(h, Examples.from_arrays([[1.0], [-2.0], [5.0]], ["a", "b", "c"]))
     array([1., 2., 2.])
     """
     if not isinstance(h, JointHypothesis):

@@ -79,7 +79,7 @@ export function pythonLines({ X, targets, labels }, settings) {
   const imports = fromStart
     ? ["import numpy as np", "", "import rosenblatt as rb", "from rosenblatt import algorithms"]
     : ["import rosenblatt as rb"];
-  if (fromStart) imports.push(`from rosenblatt.examples import ${classOf(given)}`);
+  if (fromStart) imports.push(`from rosenblatt.examples import Examples`);
   const fitted = algorithm === "online" ? onlineLines(given) : fitLines(given);
   const plain = labels[0] === "×" && labels[1] === "○";
   return [
@@ -107,8 +107,6 @@ function labelNames(labels) {
   if (labels.length === 2) return `1 is ${quote(labels[1])}, -1 is ${quote(labels[0])}`;
   return labels.map((label, place) => `${place} is ${quote(label)}`).join(", ");
 }
-
-const classOf = ({ K }) => (K > 2 ? "JointExamples" : "Examples");
 
 // Return w0 and the rest of the start weights, or lists of them for more than two labels.
 function startParts({ start, K }) {
@@ -156,7 +154,7 @@ function onlineLines(given) {
   return [
     `rule = algorithms.Rule(zero=${ZEROS[zero]}, eta=${number(eta)})`,
     `start = np.array(${list(start)}, dtype=float)`,
-    `trace = algorithms.online(${classOf(given)}.from_arrays(X, y), rule, start).trace`,
+    `trace = algorithms.online(Examples.from_arrays(X, y), rule, start).trace`,
   ];
 }
 
