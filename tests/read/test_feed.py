@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.cli.streaming import answer, sift
+from rosenblatt.cli.stream import answer, sift
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read import lines
 from rosenblatt.read.feed import Chunk, Place
@@ -50,7 +50,7 @@ def same(rows, target="y", ignore=(), kinds=None):
 
 def in_one_go(batches):
     """How many lines each batch has, and whether they were parsed together."""
-    return [(batch.chunk.count, batch.table is not None) for batch in batches]
+    return [(batch.chunk.count, batch.X is not None) for batch in batches]
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ def test_similar_lines_are_parsed_together(labels):
     rng = np.random.default_rng(0)
     rows = [{"a": x, "n": i, "y": labels[int(x > 0)]} for i, x in enumerate(rng.normal(size=50))]
     (batch,) = same(rows)
-    assert batch.table is not None
+    assert batch.X is not None
     assert batch.names == ("a", "n")
     assert same(rows, ignore=("n",))[0].names == ("a",)
 

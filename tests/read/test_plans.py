@@ -21,7 +21,6 @@ from rosenblatt.read.columns import (
 from rosenblatt.read.data import read_data, read_with_plan
 from rosenblatt.read.encoding import Encoding, TargetColumn
 from rosenblatt.read.plan import ColumnOptions, make_plan
-from rosenblatt.read.types import Rows
 
 
 @pytest.fixture
@@ -304,7 +303,7 @@ def test_only_wide_text_is_sparse():
 def test_arrow_dictionaries_are_planned_as_categories():
     table = pa.table({"c": ["u", "v", "u"], "y": [True, False, True]})
     coded = table.set_column(0, "c", table["c"].dictionary_encode())
-    made, plain = (make_plan(Rows.of(t), ColumnOptions(target="y"), "t") for t in (coded, table))
+    made, plain = (make_plan(t, ColumnOptions(target="y"), "t") for t in (coded, table))
     assert made == plain
 
 

@@ -327,7 +327,7 @@ def test_mean_and_deviation_do_not_depend_on_batch_boundaries(numbers, ends):
 
 def test_a_column_of_missing_value_words_is_empty():
     table = pa.table({"a": ["NA", "", None], "x": [1, 2, 3], "y": [0, 1, 1]})
-    made = make_plan(types.Rows.of(table), ColumnOptions(target="y"), "t")
+    made = make_plan(table, ColumnOptions(target="y"), "t")
     assert [column.name for column in made.encoding.columns] == ["x"]
     (note,) = made.notes
     assert 'column "a" left out' in note

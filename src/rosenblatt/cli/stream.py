@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from contextlib import nullcontext
+import signal
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Console, StreamStatus, as_argument, print_note
+from rosenblatt.cli.console import BadLines, Console, StreamStatus, as_argument, print_note
 from rosenblatt.cli.options import (
     NumberRange,
     command,
@@ -20,19 +28,41 @@ from rosenblatt.cli.options import (
     target_option,
 )
 from rosenblatt.cli.outlet import Fingerprint, Outlet
-from rosenblatt.cli.streaming import Reached, Streamer, stop_on_signals
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.online.inputs import NOT_A_LABEL
+from rosenblatt.online.inputs import NOT_A_LABEL, Block, BlockLabels, Labels, plain_row
+from rosenblatt.online.raw import RawColumns
 from rosenblatt.read import Layout
-from rosenblatt.read.feed import Place, parse_label
+from rosenblatt.read.columns import Category, Column, Flag, Number, Words, Written
+from rosenblatt.read.csv import CsvFeed
+from rosenblatt.read.encoding import Encoding
+from rosenblatt.read.feed import (
+    VOCABULARY,
+    Batch,
+    Kinds,
+    Place,
+    describe_kinds,
+    encode_values,
+    parse_label,
+)
+from rosenblatt.read.lines import LABEL, JsonFeed, LibsvmFeed
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.read.stream import detect_feed, feed_from_json, open_stream
+from rosenblatt.read.source import number_columns, read_in_background
+from rosenblatt.read.stream import (
+    FIRST_LINES,
+    Feed,
+    detect_feed,
+    feed_from_json,
+    feed_to_json,
+    open_stream,
+)
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
 EVERY = 100_000
 ABOVE_0 = NumberRange(min=0, min_open=True)
+READERS = min(4, os.cpu_count() or 1)  # threads that parse chunks
+IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
 
 
 @command(
@@ -129,17 +159,30 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
         kept = None if folder is None else _check_complete(folder.read(given["resume"]))
         if given["resume"] and kept is None:
             print_note("no checkpoint found; starting from the beginning.")
-        streamer = _streamer(data, layout, given, folder, kept)
+        streamer = Streamer(data, layout, given, folder, kept)
         with stop_on_signals(streamer):
             streamer.run()
-        model, status, tally = streamer.model, streamer.status, streamer.tally
-        status.end(tally.predicted, tally.bad)
+        model, status, predicted = streamer.model, streamer.status, streamer.predicted
+        status.end(predicted, streamer.bad)
         if given["labels"] is None and streamer.complaints.include(NOT_A_LABEL):
             print_note("for three or more labels, list all of them with --labels.")
         if streamer.stopped_by is None:
-            _check_progress(streamer)
+            streamer.check_progress()
         streamer.save()
-        Console(as_json).result(_result(model, tally, status))
+        result = {
+            "predicted": predicted,
+            "trained on": model.n_seen,
+            "mistakes": model.n_mistakes,
+            "rate": model.n_mistakes / model.n_seen if model.n_seen else None,
+            "rate in the last window": model.mistake_rate if model.n_seen else None,
+            "radius": model.radius,
+            "bound": None if status.margin is None else model.bound(status.margin),
+            "bad lines": streamer.bad,
+            "labels": list(model.labels),
+            "lines": streamer.place.lines,
+            "rows per second": status.rate(predicted),
+        }
+        Console(as_json).result(result)
     return 0 if streamer.stopped_by is None else 128 + streamer.stopped_by
 
 
@@ -164,37 +207,8 @@ def _check(data: str, given: dict[str, Any], folder: CheckpointFolder | None) ->
     keep_apart(reads, {f"--{name}": given[name] for name in ("output", "rejects", "save")})
 
 
-def _streamer(
-    data: str, layout: Layout, given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
-) -> Streamer:
-    model, options = _model(given, kept), _options(given, layout)
-    if kept is not None:
-        _check_same(options, kept["options"])
-    source = open_stream(data, layout, given["follow"], folder is not None)
-    if kept is None:
-        keys = ("ignore", "number", "category", "text")
-        ignore, numbers, categories, texts = (tuple(sorted(given[key])) for key in keys)
-        columns = ColumnOptions(given["target"], None, ignore, numbers, categories, texts)
-        feed, kinds, begin, notes = detect_feed(source, layout, columns)
-        tally = Reached(begin)
-        for note in notes:
-            print_note(note)
-    else:
-        counts = map(kept["tally"].get, ("predicted", "bad"))
-        tally = Reached(Place(**kept["tally"]["place"]), *counts)
-        source.go_to(tally.place, kept["input"])
-        feed, kinds = feed_from_json(kept["feed"]), kept["kinds"]
-    status = StreamStatus(
-        model, tally.predicted, given["margin"], given["quiet"] or given["as_json"]
-    )
-    outlets = _outlets(given, folder, kept)
-    every = (given["every"] or EVERY) if folder is not None or given["save"] else None
-    how = (options, outlets, folder, every, given["strict"], given["save"])
-    return Streamer(model, source, feed, kinds, tally, status, *how)
-
-
-def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
-    """Return the options that a checkpoint records and --resume must repeat."""
+def _options_to_repeat(given: dict[str, Any], layout: Layout, kept: Any) -> dict[str, Any]:
+    """Return the options that --resume must repeat; raise UsageError if the checkpoint differs."""
     keys = ("target", "labels", "predict_with", "window", "eta", "intercept")
     options = {f"--{key.replace('_', '-')}": given[key] for key in keys}
     options["--header"] = layout.header
@@ -202,18 +216,14 @@ def _options(given: dict[str, Any], layout: Layout) -> dict[str, Any]:
         options[f"--{name}"] = " ".join(sorted(given[name])) or None
     for name in ("format", "separator", "decimal", "encoding"):
         options[f"--{name}"] = getattr(layout, name)
-    return options
-
-
-def _check_same(options: dict[str, Any], kept: dict[str, Any]) -> None:
-    """Raise UsageError if options differ from those of the checkpoint."""
-    for name, value in options.items():
-        if kept.get(name, value) != value:
-            before, now = _spell(name, kept[name]), _spell(name, value)
+    for name, value in options.items() if kept is not None else ():
+        if kept["options"].get(name, value) != value:
+            before, now = _spell(name, kept["options"][name]), _spell(name, value)
             raise UsageError(
                 f"the checkpoint was made {before}, but this run is {now}; "
                 "give the same options to resume."
             )
+    return options
 
 
 def _spell(name: str, value: Any) -> str:
@@ -256,21 +266,6 @@ def _outlets(
     return outlets
 
 
-def _model(given: dict[str, Any], kept: Any) -> OnlinePerceptron:
-    try:
-        if kept is not None:
-            return OnlinePerceptron.from_state(kept["model"], "the checkpoint")
-        return OnlinePerceptron(
-            eta0=given["eta"],
-            fit_intercept=given["intercept"],
-            window=given["window"],
-            predict_with=given["predict_with"],
-            labels=None if given["labels"] is None else parse_labels(given["labels"]),
-        )
-    except ValueError as trouble:
-        raise (UsageError if kept is None else DataError)(str(trouble)) from None
-
-
 def parse_labels(text: str) -> list[Any]:
     """Parse a comma-separated list of labels; a label in double quotes is always text.
 
@@ -283,26 +278,6 @@ def parse_labels(text: str) -> list[Any]:
     if any(p[:1] == '"' and (len(p) < 2 or p[-1] != '"') for p in parts):
         raise UsageError(f"--labels {shorten(text)}: a double quote is not closed.")
     return [p[1:-1].replace('""', '"') if p[0] == '"' else parse_label(p) for p in parts if p]
-
-
-def _check_progress(streamer: Streamer) -> None:
-    """Raise DataError if all lines were bad or, without a checkpoint, if nothing was learned."""
-    name, tally, feed = streamer.stream.name, streamer.tally, streamer.feed
-    if tally.predicted == 0 and tally.bad:
-        lines = plural(tally.bad, "line")
-        raise DataError(f"{name}: no row could be read; all {lines} are bad.")
-    if tally.predicted == 0 and streamer.folder is None:
-        raise DataError(f"{name} has no rows.")
-    if streamer.model.n_seen == 0 and streamer.folder is None:
-        rows, where = plural(tally.predicted, "row"), ""
-        if target := getattr(feed, "target", ""):
-            there = (
-                f"; its columns are {join_words(list(streamer.kinds), most=8)}"
-                if streamer.kinds
-                else ""
-            )
-            where = f" in {quote_column(target)}{there}"
-        raise DataError(f"{name}: nothing to learn from: none of its {rows} has a label{where}.")
 
 
 def _check_complete(kept: Any) -> Any:
@@ -332,17 +307,287 @@ def _check_complete(kept: Any) -> Any:
     return kept
 
 
-def _result(model: OnlinePerceptron, tally: Reached, status: StreamStatus) -> dict[str, Any]:
-    return {
-        "predicted": tally.predicted,
-        "trained on": model.n_seen,
-        "mistakes": model.n_mistakes,
-        "rate": model.n_mistakes / model.n_seen if model.n_seen else None,
-        "rate in the last window": model.mistake_rate if model.n_seen else None,
-        "radius": model.radius,
-        "bound": None if status.margin is None else model.bound(status.margin),
-        "bad lines": tally.bad,
-        "labels": list(model.labels),
-        "lines": tally.place.lines,
-        "rows per second": status.rate(tally.predicted),
-    }
+class Streamer:
+    """The loop over a stream, from a position to the end or to a signal to stop."""
+
+    def __init__(
+        self, data: str, layout: Layout, given: dict[str, Any], folder: Any, kept: Any
+    ) -> None:
+        self.folder: CheckpointFolder | None = folder
+        self.strict, self.save_to = given["strict"], given["save"]
+        self.stopped_by: int | None = None
+        try:
+            if kept is not None:
+                self.model = OnlinePerceptron.from_state(kept["model"], "the checkpoint")
+            else:
+                self.model = OnlinePerceptron(
+                    eta0=given["eta"],
+                    fit_intercept=given["intercept"],
+                    window=given["window"],
+                    predict_with=given["predict_with"],
+                    labels=None if given["labels"] is None else parse_labels(given["labels"]),
+                )
+        except ValueError as trouble:
+            raise (UsageError if kept is None else DataError)(str(trouble)) from None
+        self.options = _options_to_repeat(given, layout, kept)
+        self.stream = open_stream(data, layout, given["follow"], folder is not None)
+        self.feed: Feed
+        self.kinds: Kinds
+        if kept is None:
+            keys = ("ignore", "number", "category", "text")
+            ignore, numbers, categories, texts = (tuple(sorted(given[key])) for key in keys)
+            columns = ColumnOptions(given["target"], None, ignore, numbers, categories, texts)
+            self.feed, self.kinds, self.place, notes = detect_feed(self.stream, layout, columns)
+            self.predicted = self.bad = 0  # numbers of rows and of bad lines
+            for note in notes:
+                print_note(note)
+        else:
+            tally = kept["tally"]
+            self.place, self.predicted = Place(**tally["place"]), tally["predicted"]
+            self.bad = tally["bad"]
+            self.stream.go_to(self.place, kept["input"])
+            self.feed, self.kinds = feed_from_json(kept["feed"]), kept["kinds"]
+        quiet = given["quiet"] or given["as_json"]
+        self.status = StreamStatus(self.model, self.predicted, given["margin"], quiet)
+        self.complaints = BadLines(self.stream.name)
+        self.outlets = _outlets(given, folder, kept)
+        saves = folder is not None or self.save_to is not None
+        self.every = (given["every"] or EVERY) if saves else None
+
+    def run(self) -> None:
+        """Process the stream, then write the last checkpoint."""
+        self.checkpoint()
+        for batch in read_ahead(self.stream.chunks(self.place, self.every), self.feed.read):
+            if batch is not None:
+                self._process(batch)
+                if not self.model.n_seen and self.place.lines >= FIRST_LINES:
+                    self._check_target(batch)
+                if self.every and self.place.lines % self.every == 0:
+                    self.checkpoint()
+            self.status(self.predicted, self.bad)
+            if self.stopped_by is not None:
+                break
+        self.checkpoint(ended=True)
+        self.complaints.end()
+        if self.stream.waits == self.place:
+            line = self.place.lines + 1
+            print_note(
+                f"{self.stream.name}, line {line} is incomplete; it is left for the next run."
+            )
+
+    def stop(self, signum: int, frame: Any) -> None:
+        """Request a stop after the current chunk; this is a signal handler."""
+        self.stopped_by = signum
+
+    def checkpoint(self, ended: bool = False) -> None:
+        """Write the model file, flush the outputs, and write state and position together."""
+        if self.model.n_seen and not ended:
+            self.save()
+        if self.folder is None:
+            return
+        outlets = {name: out and out.sync() for name, out in self.outlets.items()}
+        place = asdict(self.place)
+        content = {
+            "model": self.model.state(),
+            "tally": {"place": place, "predicted": self.predicted, "bad": self.bad},
+            "feed": feed_to_json(self.feed),
+            "kinds": dict(self.kinds),
+            "options": self.options,
+            "input": self.stream.checksum(),
+            "ended": ended,
+        }
+        self.folder.write(content | outlets)
+
+    def save(self) -> None:
+        """Write the model file, if one was requested."""
+        if self.save_to is not None:
+            self.model.to_model(columns_of(self.feed, self.kinds)).save(self.save_to)
+
+    def check_progress(self) -> None:
+        """Raise DataError if all lines were bad or, without a checkpoint, none was learned from."""
+        name, predicted = self.stream.name, self.predicted
+        if predicted == 0 and self.bad:
+            lines = plural(self.bad, "line")
+            raise DataError(f"{name}: no row could be read; all {lines} are bad.")
+        if self.folder is not None:
+            return
+        if predicted == 0:
+            raise DataError(f"{name} has no rows.")
+        if self.model.n_seen == 0:
+            where, there = "", ""
+            if target := getattr(self.feed, "target", ""):
+                if self.kinds:
+                    there = f"; its columns are {join_words(list(self.kinds), most=8)}"
+                where = f" in {quote_column(target)}{there}"
+            rows = plural(predicted, "row")
+            raise DataError(
+                f"{name}: nothing to learn from: none of its {rows} has a label{where}."
+            )
+
+    def _process(self, batch: Batch) -> None:
+        """Predict and learn the rows of a batch, write the outputs, and advance the position."""
+        batch, kinds = sift(self.feed, batch, self.model, self.kinds)
+        if self.strict and batch.bad:
+            self._stop_at(batch)
+        predictions = answer(self.model, batch)
+        new = {name: kind for name, kind in kinds.items() if name not in self.kinds}
+        for sentence in describe_kinds(new):
+            print_note(sentence)
+        self.kinds = kinds
+        self.complaints.add(batch.bad)
+        bad = b"".join(line.text for line in batch.bad)
+        for name, data in (("rejects", bad), ("output", predictions)):
+            outlet = self.outlets[name]
+            if outlet is not None and data:
+                outlet.write(data)
+        self.stream.passed(batch.chunk)  # type: ignore[arg-type]
+        self.place = batch.chunk.end
+        self.predicted += len(batch.rows) if batch.X is None else len(batch.X)
+        self.bad += len(batch.bad)
+
+    def _check_target(self, batch: Batch) -> None:
+        """Raise UsageError if the first lines of a pipe have no target column."""
+        if isinstance(self.feed, JsonFeed) and batch.chunk.begin.lines < FIRST_LINES:
+            try:
+                self.feed.check_target(batch.chunk.lines)  # type: ignore[union-attr]
+            except UsageError:
+                if self.folder is not None:  # its checkpoint has nothing to resume
+                    self.folder.file.unlink(missing_ok=True)
+                raise
+
+    def _stop_at(self, batch: Batch) -> None:
+        """Learn from the lines before a bad line, write a checkpoint, and raise DataError."""
+        first = min(batch.bad, key=lambda line: line.number)
+        before = first.number - 1 - batch.chunk.begin.lines
+        if before > 0:
+            for part in self.feed.read(batch.chunk.split(before)[0]):  # type: ignore[arg-type]
+                self._process(part)
+        self.checkpoint(ended=True)
+        raise DataError(f"{self.stream.name}, line {first.number}: {first.why}.")
+
+
+def columns_of(feed: Feed, kinds: Kinds) -> RawColumns:
+    """Return the columns of a stream, as a model file records them."""
+    if isinstance(feed, LibsvmFeed):
+        return RawColumns(Encoding((), "zero"), LABEL)
+    width, missing = None, "zero"
+    if not isinstance(feed, JsonFeed):
+        kinds = {name: feed.kinds.get(name, "number") for name in feed.features}
+        missing = "drop"  # a line with a missing number is a bad line
+    if isinstance(feed, CsvFeed) and list(feed.names) == number_columns(len(feed.names)):
+        width = len(feed.names)
+    columns: list[Column] = []
+    for name, kind in kinds.items():
+        if kind == "number" and isinstance(feed, CsvFeed) and feed.decimal != ".":
+            columns.append(Written(name, decimal=feed.decimal))
+        elif kind in ("category", "text"):
+            columns.append((Category if kind == "category" else Words)(name, ()))
+        else:
+            columns.append((Flag if kind == "flag" else Number)(name))
+    stop_words = tuple(sorted(VOCABULARY.stop_words))
+    return RawColumns(Encoding(tuple(columns), missing, stop_words), feed.target, width)
+
+
+def sift(feed: Any, batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:
+    """Reject the rows of a batch that the model cannot learn; return the rest.
+
+    Return also the kinds of all columns seen so far. No row is learned here.
+    """
+    labels = Labels(model.labels)
+    if batch.X is not None and batch.raw:
+        found = {str(name): kinds.get(str(name), "number") for name in batch.names}
+        if set(found.values()) == {"number"}:
+            kinds = kinds if found.keys() <= kinds.keys() else {**kinds, **found}
+        else:  # a column of numbers here is a category in earlier lines
+            batch = feed.read_rows(batch.chunk)
+    if batch.X is not None:
+        refused = BlockLabels.of(batch.y, len(batch.X), every=False).refused(labels)
+        if refused:
+            why = {int(batch.lines[row]): reason for row, reason in refused.items()}
+            good = np.delete(np.arange(len(batch.X)), list(refused))
+            changes = {name: getattr(batch, name)[good] for name in ("X", "y", "lines")}
+            batch = batch.without(why, **changes)
+        return batch, kinds
+
+    def encode(x: dict[Any, Any]) -> dict[Hashable, Any]:
+        nonlocal kinds
+        if {*map(kinds.get, x)} == {"number"}:
+            try:
+                return plain_row(x)
+            except ValueError:
+                pass  # a number may be written as text
+        row, kinds = encode_values(x, kinds)
+        return plain_row(row)
+
+    rows, reasons = [], {}
+    for at, x, y in batch.rows:
+        try:
+            row = encode(x) if batch.raw else plain_row(x)
+            labels = labels if y is None else labels.learn(y)
+            rows.append((at, row, y))
+        except ValueError as error:
+            reasons[at] = str(error).removeprefix("x, ")
+    return batch.without(reasons, rows=rows), kinds
+
+
+def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
+    """Predict each row of a batch, then learn it; return the predictions as lines."""
+    if batch.X is not None:
+        if len(batch.X) == 0:
+            return b""
+        block = Block(batch.X, batch.names)
+        return in_lines(model.predict_then_learn(block, batch.y), model.labels)
+    lines = []
+    for _, x, y in batch.rows:
+        lines.append(as_line(model.predict_one(x)))
+        if y is not None:
+            model.learn_one(x, y)
+    return b"".join(lines)
+
+
+def in_lines(predictions: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
+    """Format an array of predictions as lines."""
+    if not labels:
+        return as_line(None) * len(predictions)
+    lines = np.array([*map(as_line, labels), as_line(None)])  # NumPy pads them with zeros
+    which = (predictions == labels[-1]).astype(np.intp) * (len(labels) - 1)
+    for index, label in enumerate(labels[1:-1], start=1):
+        which[predictions == label] = index
+    if predictions.dtype.kind == "O":
+        which[[label is None for label in predictions]] = len(labels)
+    padded: bytes = lines[which].tobytes()
+    return padded.replace(b"\0", b"")
+
+
+def as_line(label: Any) -> bytes:
+    """Format a prediction as a line; None, if no label is known yet, is an empty line."""
+    if label is None:
+        return b"\n"
+    text = label if isinstance(label, str) else json.dumps(label)
+    return (json.dumps(text) if "\n" in text or "\0" in text else text).encode() + b"\n"
+
+
+def read_ahead(chunks: Iterator[Any], read: Callable[[Any], list[Batch]]) -> Iterator[Batch | None]:
+    """Yield the batches of chunks, parsed by other threads; None while no chunk arrives."""
+    readers = ThreadPoolExecutor(READERS)
+    try:
+        futures = (readers.submit(read, chunk) for chunk in chunks)
+        for batches in read_in_background(futures, 2 * READERS, IDLE_SECONDS):
+            yield from (None,) if batches is None else batches.result()
+    finally:
+        readers.shutdown(wait=False)
+
+
+@contextmanager
+def stop_on_signals(streamer: Streamer) -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C stop the stream after the current chunk."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in handlers:
+        signal.signal(number, streamer.stop)
+    if interrupts.requested():
+        streamer.stopped_by = signal.SIGINT
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

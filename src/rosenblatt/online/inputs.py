@@ -102,14 +102,6 @@ def _refuse_if_named(memory: StreamMemory) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
-    """An array of floats with column names."""
-
-    X: NDArray[Any]
-    names: tuple[Hashable, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class Block:
     """A block of rows and its column names."""
 
@@ -119,13 +111,12 @@ class Block:
     @classmethod
     def of(cls, X: Any, memory: StreamMemory) -> Block:
         """Convert an array or a frame to a block, without checking for NaN and infinity."""
-        if isinstance(X, Named):
-            X, names = X.X, X.names
-        else:
-            names = getattr(X, "column_names", None)  # Arrow
-            names = getattr(X, "columns", None) if names is None else names
-            if names is not None:
-                names = tuple(int(n) if isinstance(n, np.integer) else n for n in names)
+        if isinstance(X, Block):
+            return X
+        names = getattr(X, "column_names", None)  # Arrow
+        names = getattr(X, "columns", None) if names is None else names
+        if names is not None:
+            names = tuple(int(n) if isinstance(n, np.integer) else n for n in names)
         try:
             table = to_floats(X)
         except TypeError as error:  # a cell holds an object; `plain_row` raises ValueError too

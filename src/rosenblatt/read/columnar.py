@@ -202,8 +202,5 @@ class ArrowFeed:
 
     def read(self, chunk: RowChunk) -> list[Batch]:
         """Read the rows of a batch."""
-        return [read_columns(self, Batch(chunk), chunk.batch, np.arange(chunk.count))]
-
-    def to_numbers(self, cells: Any) -> Any:
-        """Convert a column to doubles; null where a cell is not a number."""
-        return as_numbers(cells)
+        lines = np.arange(chunk.count)
+        return [read_columns(self, Batch(chunk), chunk.batch, lines, as_numbers)]

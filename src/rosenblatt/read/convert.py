@@ -18,10 +18,10 @@ from rosenblatt.clock import Reporter
 from rosenblatt.errors import WriteError, error_line
 from rosenblatt.files import replacing
 from rosenblatt.read.columns import split_entries
-from rosenblatt.read.data import Data, FileTable, locate_errors, plan_file, read_schema, with_types
+from rosenblatt.read.data import Data, FileTable, plan_file, read_schema, with_types
 from rosenblatt.read.lines import ENTRIES
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of, read_in_background
+from rosenblatt.read.source import UNREADABLE, Layout, Source, format_of
 
 KEY = b"rosenblatt converted from"  # marks Parquet files that rosenblatt wrote
 SUFFIX = ".rosenblatt.parquet"
@@ -105,21 +105,21 @@ def _parquet_schema(table: FileTable) -> Any:
 
 
 def _read_tables(table: FileTable, schema: Any) -> Iterator[Any]:
-    source, layout, start = table.source, table.layout, 0
-    with locate_errors(source, layout):
-        for batch in read_in_background(table.batches()):
-            with locate_errors(source, layout, start):
-                cells = [_convert_cells(batch.column(field.name), field) for field in schema]
-            start += batch.num_rows
-            yield pa.Table.from_arrays(cells, schema=schema)
+    """Yield the rows of a text file as tables with the schema of the Parquet file."""
 
+    def convert(batch: Any) -> Any:
+        columns = []
+        for field in schema:
+            cells = batch.column(field.name)
+            if pa.types.is_map(field.type):
+                index, value, rows, n = split_entries(cells, field.name)
+                offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n))))
+                keys = index.astype(np.int32)
+                cells = pa.MapArray.from_arrays(offsets.astype(np.int32), keys, value)
+            columns.append(cells)
+        return pa.Table.from_arrays(columns, schema=schema)
 
-def _convert_cells(cells: Any, field: Any) -> Any:
-    if not pa.types.is_map(field.type):
-        return cells
-    index, value, rows, n = split_entries(cells, field.name)
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n)))).astype(np.int32)
-    return pa.MapArray.from_arrays(offsets, index.astype(np.int32), value)
+    return table.each(convert)
 
 
 def _group_rows(tables: Iterator[Any]) -> Iterator[Any]:

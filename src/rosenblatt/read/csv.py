@@ -498,7 +498,8 @@ class CsvFeed:
         table = pa.concat_tables([table for _, table in tables])
         y = null_where(pc.utf8_trim_whitespace(flatten(table.column(self.target))), MISSING)
         table = table.set_column(table.num_columns - 1, self.target, y)
-        return [read_columns(self, batch, table, positions)]
+        to_numbers = functools.partial(read_numbers, decimal=self.decimal)
+        return [read_columns(self, batch, table, positions, to_numbers)]
 
     def parse(self, chunk: Chunk) -> Any:
         """Parse lines as a table of text; raise ValueError unless each line is one row."""
@@ -518,7 +519,3 @@ class CsvFeed:
         if table.num_rows != chunk.count:
             raise ValueError("it is not one row")
         return table
-
-    def to_numbers(self, cells: Any) -> Any:
-        """Convert a column of text to doubles; null where a cell is not a number."""
-        return read_numbers(cells, self.decimal)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,6 @@ from rosenblatt.read.source import (
     read_in_background,
     too_many_columns_error,
 )
-from rosenblatt.read.types import Rows
 from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
 from rosenblatt.text import join_words, plural, quote_column, shorten
@@ -63,6 +62,7 @@ KEEP_ROWS = Message(
 NO_ROW_LEFT = "no row is left once rows with missing values are out"
 COPIES = 3  # of the numbers in memory: as read, as rows, and scaled
 RowNumbers = NDArray[np.intp]
+T = TypeVar("T")
 AdjustPlan = Callable[[Plan], Plan]  # replaces the plan that was found
 
 
@@ -221,28 +221,35 @@ class FileTable:
         for batch in read_batches(self.source, replace(self.layout, types=types)):
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
-    def examples(self, made: Plan) -> Iterator[Examples]:
-        """Yield the examples of each batch; later batches are read while one is encoded."""
-        source, layout, found = self.source, self.layout, False
+    def each(self, work: Callable[[Any], T]) -> Iterator[T]:
+        """Yield work(batch) of each batch; later batches are read while earlier ones are worked on.
 
-        def read() -> Iterator[tuple[int, Any]]:
+        An error about a cell names its row of the file.
+        """
+        source, layout = self.source, self.layout
+
+        def number_rows() -> Iterator[tuple[int, Any]]:
             start = 0
             for batch in filter(len, self.batches()):
                 yield start, batch
                 start += len(batch)
 
-        def encode(numbered: tuple[int, Any]) -> Examples:
-            start, batch = numbered
-            with locate_errors(source, layout, start):
-                return encode_rows(made, batch, source.name)[0]
+        def locate(numbered: tuple[int, Any]) -> T:
+            with locate_errors(source, layout, numbered[0]):
+                return work(numbered[1])
 
         with locate_errors(source, layout):  # reading counts rows from the beginning
-            for examples in map_in_threads(encode, read_in_background(read())):
-                if examples.n:
-                    found = True
-                    yield examples
+            yield from map_in_threads(locate, read_in_background(number_rows()))
+
+    def examples(self, made: Plan) -> Iterator[Examples]:
+        """Yield the examples of each batch."""
+        found = False
+        for examples, _ in self.each(lambda batch: encode_rows(made, batch, self.source.name)):
+            if examples.n:
+                found = True
+                yield examples
         if not found:
-            raise _no_row_left_error(source)
+            raise DataError(f"{self.source.name}: {NO_ROW_LEFT}. ", KEEP_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,13 +331,10 @@ class Data:
         """Yield each Arrow batch and the numbers of its rows that are examples."""
         if not isinstance(self.table, FileTable):
             yield self.table, self.rows
-            return
-        source, layout, start = self.table.source, self.table.layout, 0
-        with locate_errors(source, layout):
-            for batch in filter(len, self.table.batches()):
-                with locate_errors(source, layout, start):
-                    yield batch, encode_rows(self.plan, batch, self.name)[1]
-                start += len(batch)
+        else:
+            yield from self.table.each(
+                lambda batch: (batch, encode_rows(self.plan, batch, self.name)[1])
+            )
 
     def places(self, numbers: Iterable[int]) -> Places:
         """Find the table row and the cells of each example in `numbers`."""
@@ -361,7 +365,7 @@ def read_data(
     with locate_errors(source, layout):
         options = _default_target(source, layout, options)
         table = read_whole(source, with_types(source, layout, options))
-        made = make_plan(Rows.of(table), options, source.name)
+        made = make_plan(table, options, source.name)
         return _read_by_plan(
             made, lambda made: _read_in_memory(source, layout, table, made), adjust
         )
@@ -379,9 +383,8 @@ def read_in_passes(
 def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:
     """Decide the kind of each column of a table; return data that are read again in every pass."""
     source, layout = table.source, table.layout
-    rows = Rows(table.schema, lambda: read_in_background(table.batches()))
     with locate_errors(source, layout):
-        made = make_plan(rows, _default_target(source, layout, options), source.name)
+        made = make_plan(table, _default_target(source, layout, options), source.name)
     return _read_by_plan(made, lambda made: Data.in_passes(table, made), adjust)
 
 
@@ -397,7 +400,7 @@ def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True
 def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
     """Create data from an Arrow table."""
     table = normalize_types(table)
-    made = make_plan(Rows.of(table), options, name)
+    made = make_plan(table, options, name)
     return _read_by_plan(
         made, lambda made: Data(name, *encode_rows(made, table, name), made, table)
     )
@@ -501,7 +504,7 @@ def _encode_target(made: Plan, cells: Any) -> NDArray[Any]:
 def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
     examples, rows = encode_rows(made, table, source.name)
     if len(rows) == 0:
-        raise _no_row_left_error(source)
+        raise DataError(f"{source.name}: {NO_ROW_LEFT}. ", KEEP_ROWS)
 
     @functools.cache
     def first_line() -> int | None:
@@ -512,10 +515,6 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> D
         return 1 + header if source.count_lines() == table.num_rows + header else None
 
     return Data(source.name, examples, rows, made, table, first_line)
-
-
-def _no_row_left_error(source: Source) -> DataError:
-    return DataError(f"{source.name}: {NO_ROW_LEFT}. ", KEEP_ROWS)
 
 
 def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:

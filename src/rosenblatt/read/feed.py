@@ -70,8 +70,7 @@ class Chunk:
 
     def line(self, at: int) -> bytes:
         """Return a line, counted from 0, with its newline."""
-        begin = self.ends[at - 1] if at else 0
-        return self.data[begin : self.ends[at]].removesuffix(b"\n") + b"\n"
+        return self.lines[at] + b"\n"
 
     @functools.cached_property
     def ends(self) -> NDArray[np.intp]:
@@ -221,27 +220,16 @@ class BadLine:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Numeric rows, their labels (None where missing) and their line numbers from 0."""
-
-    X: NDArray[np.float64]
-    y: Any
-    lines: NDArray[np.intp]
-
-    def select(self, rows: NDArray[np.bool_]) -> Table:
-        """Return the table of the rows for which `rows` is true."""
-        return Table(self.X[rows], self.y[rows], self.lines[rows])
-
-
-@dataclass(frozen=True, eq=False)
 class Batch:
-    """Content of a chunk of lines: a table or rows of named features, and bad lines."""
+    """Content of a chunk: numeric rows as an array, or rows of named features; and bad lines."""
 
     chunk: Chunk | RowChunk
-    table: Table | None = None
+    X: Any = None  # None if the rows are not all numeric
+    y: Any = None  # labels of X; None where missing
+    lines: Any = None  # line of each row of X in the chunk, from 0
+    names: tuple[Hashable, ...] = ()  # of the columns of X
     rows: list[tuple[int, dict[Hashable, Any], Any]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
-    names: tuple[Hashable, ...] = ()
     raw: bool = False  # whether the kinds of the columns are still to be decided
 
     def without(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
@@ -276,13 +264,22 @@ def parse_by_halves(
         reasons[at] = why
 
 
-def read_columns(feed: Any, batch: Batch, table: Any, positions: NDArray[np.intp]) -> Batch:
-    """Read an Arrow table into a batch: as an array if all features are numeric, else by row."""
+def read_columns(
+    feed: Any,
+    batch: Batch,
+    table: Any,
+    positions: NDArray[np.intp],
+    to_numbers: Callable[[Any], Any],
+) -> Batch:
+    """Read an Arrow table into a batch: as an array if all features are numeric, else by row.
+
+    `to_numbers` converts a column to doubles, with null where a cell is not a number.
+    """
     names = tuple(name for name in feed.features if name not in feed.kinds)
     cells = {name: flatten(table.column(name)) for name in names}
-    columns = [feed.to_numbers(c).to_numpy(zero_copy_only=False) for c in cells.values()]
+    columns = [to_numbers(c).to_numpy(zero_copy_only=False) for c in cells.values()]
     X, squares = interleave_columns(columns) if names else (np.empty((table.num_rows, 0)), 0.0)
-    found = Table(X, labels_of(table.column(feed.target)), positions)
+    y = labels_of(table.column(feed.target))
     reasons: dict[int, str] = {}
     good = np.ones(len(X), dtype=bool)
     if not squares < LARGE**2:  # a number is missing, infinite, too large or rounded
@@ -307,10 +304,11 @@ def read_columns(feed: Any, batch: Batch, table: Any, positions: NDArray[np.intp
             else:
                 reasons.setdefault(int(positions[row]), TOO_LARGE)
     if not feed.kinds:
-        found = found if good.all() else found.select(good)
-        return batch.without(reasons, table=found, names=names)
+        if not good.all():
+            X, y, positions = X[good], y[good], positions[good]
+        return batch.without(reasons, X=X, y=y, lines=positions, names=names)
     others = {name: table.column(name).to_pylist() for name in feed.kinds}
-    labels, rows = found.y.tolist(), []
+    labels, rows = y.tolist(), []
     for row in np.flatnonzero(good).tolist():
         numbers, at = dict(zip(names, X[row].tolist(), strict=True)), int(positions[row])
         try:
@@ -326,15 +324,19 @@ def read_columns(feed: Any, batch: Batch, table: Any, positions: NDArray[np.intp
     return batch.without(reasons, rows=rows)
 
 
-def labels_of(column: Any) -> NDArray[Any]:
-    """Convert a target column to labels; None (or NaN among numbers) where a label is missing."""
+def labels_of(column: Any, parse: Callable[[str], Any] | None = None) -> NDArray[Any]:
+    """Convert a target column to labels; None (or NaN among numbers) where a label is missing.
+
+    Text is converted by `parse`, by default to a number if it is one.
+    """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_signed_integer(column.type) and column.null_count == 0:
         return np.asarray(column.to_numpy(), dtype=np.int64)
     encoded = column.dictionary_encode()
     values = encoded.dictionary.to_pylist()
-    labels = [parse_label(value) if isinstance(value, str) else value for value in values]
+    parse = parse or parse_label
+    labels = [parse(value) if isinstance(value, str) else value for value in values]
     codes = encoded.indices
     if codes.null_count or not labels:
         every = np.array([*labels, None], dtype=object)

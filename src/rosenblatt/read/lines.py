@@ -26,7 +26,7 @@ from rosenblatt.errors import (
 from rosenblatt.messages import with_column
 from rosenblatt.read.columns import null_where, split_entries
 from rosenblatt.read.encoding import interleave_columns
-from rosenblatt.read.feed import Batch, Chunk, Table, labels_of, parse_by_halves
+from rosenblatt.read.feed import Batch, Chunk, labels_of, parse_by_halves
 from rosenblatt.read.source import Layout, Source, WholeLines
 from rosenblatt.read.types import Types, convert
 from rosenblatt.tables import DIGITS, LARGE, find_large, first_changed
@@ -341,15 +341,8 @@ class JsonFeed:
         X, squares = interleave_columns([v.fill_null(0).to_numpy() for v in used.values()])
         if not squares < LARGE**2:  # a number may be too large, or rounded
             return None
-        if y.null_count:
-            labels = np.array(y.to_pylist(), dtype=object)
-        elif pa.types.is_string(y.type):
-            coded = y.dictionary_encode()
-            labels = np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
-        else:
-            labels = y.to_numpy(zero_copy_only=False)
-        table = Table(X, labels, np.arange(len(X)))
-        return Batch(chunk, table, names=tuple(used), raw=True)
+        lines, names = np.arange(len(X)), tuple(used)
+        return Batch(chunk, X, labels_of(y, str), lines, names, raw=True)
 
     def read_rows(self, chunk: Chunk) -> Batch:
         """Read the rows of a chunk one by one."""

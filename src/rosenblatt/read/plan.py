@@ -34,7 +34,7 @@ from rosenblatt.read.columns import (
 )
 from rosenblatt.read.encoding import Encoding, TargetColumn, spell_label
 from rosenblatt.read.lines import ENTRIES, LABEL
-from rosenblatt.read.types import MAX_LABELS, Rows, Survey
+from rosenblatt.read.types import MAX_LABELS, Survey, parts
 from rosenblatt.tables import LARGE
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
@@ -89,44 +89,43 @@ def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
     )
 
 
-def make_plan(rows: Rows, options: ColumnOptions, name: str) -> Plan:
+def make_plan(table: Any, options: ColumnOptions, name: str) -> Plan:
     """Decide the kind of each column, in one pass over all rows and a second pass for words.
 
-    `name` is the name of the rows in messages.
+    The rows are an Arrow table or the table of a file; messages call them `name`.
     """
-    surveys = survey_columns(rows, options, name)
-    column, guessed = _find_target(rows.names, surveys, options, name)
-    requested = requested_kinds(rows.names, options).get(column) == "category"
+    surveys, names = survey_columns(table, options, name), table.schema.names
+    column, guessed = _find_target(names, surveys, options, name)
+    requested = requested_kinds(names, options).get(column) == "category"
     request = options.positive, requested or options.known is not None
     target = _decide_labels(surveys[column], column, request, name)
     features = {n: survey for n, survey in surveys.items() if n != column}
-    columns, notes = decide_columns(rows, features, options, name)
+    columns, notes = decide_columns(table, features, options, name)
     stop_words = tuple(sorted(options.vocabulary.stop_words))
     return Plan(Encoding(columns, options.missing, stop_words), target, guessed, notes)
 
 
 def plan_encoding(table: Any, options: ColumnOptions, name: str) -> Encoding:
     """Decide the encoding of the features of a table, without regard to its labels."""
-    rows = Rows.of(table)
-    surveys = survey_columns(rows, options, name)
+    surveys = survey_columns(table, options, name)
     features = {n: survey for n, survey in surveys.items() if n != options.target}
-    return Encoding(decide_columns(rows, features, options, name)[0], options.missing)
+    return Encoding(decide_columns(table, features, options, name)[0], options.missing)
 
 
 def decide_columns(
-    rows: Rows, features: dict[str, Survey], options: ColumnOptions, name: str
+    table: Any, features: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
     """Decide the kind of each feature column; return the columns, and notes for the user."""
     empty = {n: survey for n, survey in features.items() if survey.is_empty}
     notes: tuple[str | Message, ...] = tuple(_note_left_out(empty, "no values"))
     used = {n: survey for n, survey in features.items() if n not in empty}
-    forced = requested_kinds(rows.names, options)
+    forced = requested_kinds(table.schema.names, options)
     kinds, styles = _decide_kinds(used, forced, options, name)
     notes += tuple(_note_numbers_in_text(used, kinds, forced))
     ids = [n for n, kind in kinds.items() if kind == "id"]
     if ids:
         notes += (_note_ids(ids),)
-    words = _select_words(rows, [n for n, kind in kinds.items() if kind == "text"], options, name)
+    words = _select_words(table, [n for n, kind in kinds.items() if kind == "text"], options, name)
     wordless = [n for n in words if not words[n] and options.known is None]
     notes += tuple(_note_left_out(wordless, "no words to count"))
     columns = tuple(
@@ -146,28 +145,31 @@ def _note_left_out(columns: Collection[str], why: str) -> Iterator[str]:
         yield f"{join_words([quote_column(n) for n in columns])} left out: {why}"
 
 
-def survey_columns(rows: Rows, options: ColumnOptions, name: str) -> dict[str, Survey]:
+def survey_columns(table: Any, options: ColumnOptions, name: str) -> dict[str, Survey]:
     """Return the statistics of all columns that are not ignored."""
-    ignored = set(find_columns(rows.names, options.ignore, "ignore"))
+    schema, names = table.schema, table.schema.names
+    ignored = set(find_columns(names, options.ignore, "ignore"))
     if options.known is not None:
-        ignored |= set(rows.names).difference(column.name for column in options.known)
-    target = options.target and find_column(rows.names, options.target, "target")
-    forced, entries = requested_kinds(rows.names, options), None
-    if rows.names == [LABEL, ENTRIES]:  # a LIBSVM file
-        kind = rows.schema.types[-1]
+        ignored |= set(names).difference(column.name for column in options.known)
+    target = options.target and find_column(names, options.target, "target")
+    forced, entries = requested_kinds(names, options), None
+    if names == [LABEL, ENTRIES]:  # a LIBSVM file
+        kind = schema.types[-1]
         entries = ENTRIES if is_text(kind) or pa.types.is_map(kind) else None
-    ignored -= {target}
-    surveys = {
-        n: Survey(
-            kind,
-            _values_to_keep(kind, forced.get(n)),
-            n == target if target else n != entries,
-            n == entries and n not in forced,
-        )
-        for n, kind in _column_types(rows.schema, forced).items()
-        if n not in ignored
-    }
-    for part in rows.parts():
+    surveys = {}
+    for n, kind in zip(names, schema.types, strict=True):
+        if n in ignored and n != target:
+            continue
+        request = forced.get(n)
+        # Bytes are text, and so are dates that are categories.
+        if is_bytes(kind) or (is_moment(kind) and request == "category"):
+            kind = pa.string()
+        most: int | None = FEW if request is None and is_text(kind) else 0  # values to keep
+        if request == "category" or (most and pa.types.is_dictionary(kind)):
+            most = None  # all
+        may_be_target = n == target if target else n != entries
+        surveys[n] = Survey(kind, most, may_be_target, n == entries and n not in forced)
+    for part in parts(table):
         bad = []
         for n, survey in surveys.items():
             try:
@@ -179,23 +181,6 @@ def survey_columns(rows: Rows, options: ColumnOptions, name: str) -> dict[str, S
     if not any(survey.rows for survey in surveys.values()):
         raise DataError(f"{name} has no rows, only the names of columns.")
     return surveys
-
-
-def _column_types(schema: Any, forced: dict[str, str]) -> dict[str, Any]:
-    """Return the types of columns, with text for bytes and for dates that are categories."""
-    text = {
-        field.name
-        for field in schema
-        if is_bytes(field.type) or (is_moment(field.type) and forced.get(field.name) == "category")
-    }
-    return {field.name: pa.string() if field.name in text else field.type for field in schema}
-
-
-def _values_to_keep(kind: Any, forced: str | None) -> int | None:
-    """Return the maximum number of distinct values to keep; None (all) for a category."""
-    if forced == "category" or (forced is None and is_text(kind) and pa.types.is_dictionary(kind)):
-        return None
-    return FEW if forced is None and is_text(kind) else 0
 
 
 def check_column_names(names: Sequence[str], options: ColumnOptions) -> None:
@@ -558,10 +543,10 @@ def _decide_kind(survey: Survey) -> str:
 
 
 def _select_words(
-    rows: Rows, columns: list[str], options: ColumnOptions, name: str
+    table: Any, columns: list[str], options: ColumnOptions, name: str
 ) -> dict[str, tuple[str, ...]]:
     counts: dict[str, Counter[str]] = {n: Counter() for n in columns}
-    for part in rows.parts() if columns else ():
+    for part in parts(table) if columns else ():
         for n, count in counts.items():
             count.update(count_cells_with(*split_words(part.column(n))))
             if len(count) > MOST_WORDS:

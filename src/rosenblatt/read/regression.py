@@ -33,7 +33,6 @@ from rosenblatt.read.formula import Formula
 from rosenblatt.read.lines import ENTRIES, LABEL
 from rosenblatt.read.plan import ColumnOptions, decide_columns, find_column, survey_columns
 from rosenblatt.read.source import Layout, Source
-from rosenblatt.read.types import Rows
 from rosenblatt.rownames import RowNames
 from rosenblatt.text import join_words, plural, quote_column, sanitize
 
@@ -190,10 +189,9 @@ def find_targets(names: Sequence[str], given: str) -> tuple[str, ...]:
 def _decide_columns(
     table: Any, options: ColumnOptions, target: tuple[str, ...], name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
-    rows = Rows.of(table)
-    seen = survey_columns(rows, options, name)
+    seen = survey_columns(table, options, name)
     features = {n: survey for n, survey in seen.items() if n not in target}
-    return decide_columns(rows, features, options, name)
+    return decide_columns(table, features, options, name)
 
 
 def _expand_entries(table: Any, name: str) -> Any:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from rosenblatt.read.columns import (
     unusable_content,
 )
 from rosenblatt.read.encoding import plain_labels
+from rosenblatt.read.source import read_in_background
 from rosenblatt.tables import find_large, is_changed_text
 
 # The type of a column is the first that fits all cells; bytes are not UTF-8 text.
@@ -203,29 +203,12 @@ MAX_KEPT = 1 << 18  # cells that are kept to detect duplicates
 MAX_LABELS = 1000  # distinct labels that are kept
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of one schema that can be iterated over several times."""
-
-    schema: Any
-    batches: Callable[[], Iterable[Any]]
-
-    @classmethod
-    def of(cls, table: Any) -> Rows:
-        """Create rows from a table in memory."""
-        return cls(table.schema, lambda: (table,))
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        names: list[str] = self.schema.names
-        return names
-
-    def parts(self) -> Iterator[Any]:
-        """Yield all rows in order, in parts of limited size."""
-        for batch in self.batches():
-            for start in range(0, batch.num_rows, RUN):
-                yield batch.slice(start, RUN)
+def parts(table: Any) -> Iterator[Any]:
+    """Yield the rows of an Arrow table or of a file's table in order, in parts of limited size."""
+    in_memory = isinstance(table, pa.Table | pa.RecordBatch)
+    for batch in (table,) if in_memory else read_in_background(table.batches()):
+        for start in range(0, batch.num_rows, RUN):
+            yield batch.slice(start, RUN)
 
 
 class Distinct:
