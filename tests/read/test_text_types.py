@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 
 from rosenblatt.errors import BadCellError
-from rosenblatt.read.types import MISSING, TYPES, Types, convert_promised, convert_to_best_type
+from rosenblatt.read.types import MISSING, TYPES, convert_promised, convert_to_best_type, find_types
 
 CELLS = {
     "numbers": ["0", "1", "-7", "12", "0.5", "-1e5", " 3", "4 ", "inf", "-0", "1.", ".5", "007"],
@@ -52,20 +52,17 @@ def test_ordinary_columns_have_the_types_pyarrow_infers(cells, decimal):
 @given(COLUMNS, st.sampled_from(".,"), st.integers(1, 3))
 def test_types_are_the_same_in_one_piece_and_in_batches(cells, decimal, rows):
     cells = pa.array([cell.encode() for cell in cells])
-    types = Types(["c"], decimal)
-    for start in range(0, len(cells), rows):
-        types.add(pa.record_batch({"c": cells.slice(start, rows)}))
+    starts = range(0, len(cells), rows)
+    batches = [pa.record_batch({"c": cells.slice(start, rows)}) for start in starts]
     whole = convert_to_best_type(cells, decimal)
-    assert types.found() == {"c": whole.type}
+    assert find_types(batches, ["c"], decimal) == {"c": whole.type}
     assert whole.type in TYPES
     assert convert_promised(cells, whole.type, decimal, "c").equals(whole)
 
 
 def test_invalid_utf_8_is_found_in_any_batch():
-    types = Types(["c"])
-    for cell in (b"1", b"\xff", b"2"):
-        types.add(pa.record_batch({"c": pa.array([cell])}))
-    assert types.found() == {"c": pa.binary()}
+    batches = [pa.record_batch({"c": pa.array([cell])}) for cell in (b"1", b"\xff", b"2")]
+    assert find_types(batches, ["c"]) == {"c": pa.binary()}
 
 
 def test_integers_that_doubles_would_round_are_text():

@@ -6,10 +6,10 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable, Hashable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import click
@@ -48,7 +48,7 @@ from rosenblatt.read.feed import (
 )
 from rosenblatt.read.lines import LABEL, JsonFeed, LibsvmFeed
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.read.source import number_columns, read_in_background
+from rosenblatt.read.source import map_in_threads, number_columns
 from rosenblatt.read.stream import (
     FIRST_LINES,
     Feed,
@@ -331,7 +331,7 @@ class Streamer:
             raise (UsageError if kept is None else DataError)(str(trouble)) from None
         self.options = _options_to_repeat(given, layout, kept)
         self.stream = open_stream(data, layout, given["follow"], folder is not None)
-        self.feed: Feed
+        self.feed: Any  # a Feed
         self.kinds: Kinds
         if kept is None:
             keys = ("ignore", "number", "category", "text")
@@ -357,7 +357,9 @@ class Streamer:
     def run(self) -> None:
         """Process the stream, then write the last checkpoint."""
         self.checkpoint()
-        for batch in read_ahead(self.stream.chunks(self.place, self.every), self.feed.read):
+        chunks = self.stream.chunks(self.place, self.every)
+        found = map_in_threads(self.feed.read, chunks, READERS, IDLE_SECONDS)
+        for batch in chain.from_iterable(batches or (None,) for batches in found):
             if batch is not None:
                 self._process(batch)
                 if not self.model.n_seen and self.place.lines >= FIRST_LINES:
@@ -460,7 +462,7 @@ class Streamer:
         first = min(batch.bad, key=lambda line: line.number)
         before = first.number - 1 - batch.chunk.begin.lines
         if before > 0:
-            for part in self.feed.read(batch.chunk.split(before)[0]):  # type: ignore[arg-type]
+            for part in self.feed.read(batch.chunk.split(before)[0]):
                 self._process(part)
         self.checkpoint(ended=True)
         raise DataError(f"{self.stream.name}, line {first.number}: {first.why}.")
@@ -565,17 +567,6 @@ def as_line(label: Any) -> bytes:
         return b"\n"
     text = label if isinstance(label, str) else json.dumps(label)
     return (json.dumps(text) if "\n" in text or "\0" in text else text).encode() + b"\n"
-
-
-def read_ahead(chunks: Iterator[Any], read: Callable[[Any], list[Batch]]) -> Iterator[Batch | None]:
-    """Yield the batches of chunks, parsed by other threads; None while no chunk arrives."""
-    readers = ThreadPoolExecutor(READERS)
-    try:
-        futures = (readers.submit(read, chunk) for chunk in chunks)
-        for batches in read_in_background(futures, 2 * READERS, IDLE_SECONDS):
-            yield from (None,) if batches is None else batches.result()
-    finally:
-        readers.shutdown(wait=False)
 
 
 @contextmanager

@@ -37,12 +37,6 @@ def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[
             skip = max(0, skip - batch.num_rows)
 
 
-def _parquet_size(source: Source) -> int:
-    with _parquet(source) as parquet:
-        size: float = parquet.metadata.num_rows * _row_bytes(parquet)
-        return int(size)
-
-
 @contextmanager
 def _parquet(source: Source) -> Iterator[Any]:
     import pyarrow.parquet as pq
@@ -60,16 +54,14 @@ def _row_bytes(parquet: Any) -> float:
     metadata = parquet.metadata
     groups = range(metadata.num_row_groups)
     stored = sum(metadata.row_group(i).total_byte_size for i in groups)
-    widths = [_type_bytes(kind) for kind in parquet.schema_arrow.types]
-    width: float = max(stored / max(1, metadata.num_rows), sum(widths))
+    widths = 0
+    for kind in parquet.schema_arrow.types:
+        try:
+            widths += max(1, int(kind.bit_width) // 8)
+        except ValueError:  # no fixed width
+            widths += 16
+    width: float = max(stored / max(1, metadata.num_rows), widths)
     return width
-
-
-def _type_bytes(kind: Any) -> int:
-    try:
-        return max(1, int(kind.bit_width) // 8)
-    except ValueError:  # no fixed width
-        return 16
 
 
 def _rows_per_batch(width: float) -> int:
@@ -183,13 +175,15 @@ def _to_batch(rows: NDArray[Any], start: int) -> Any:
     return pa.RecordBatch.from_arrays(columns, names)
 
 
-def _npy_size(source: Source) -> int:
-    header = read_npy_header(source)
-    return header.shape[0] * header.shape[1] * header.dtype.itemsize
-
-
-# Formats whose size in memory is known before they are read.
-SIZES = {"Parquet": _parquet_size, "NumPy": _npy_size}
+def find_size(source: Source, kind: str) -> int | None:
+    """Return the bytes that a file needs in memory, if its format shows that; else None."""
+    if kind == "Parquet":
+        with _parquet(source) as parquet:
+            return int(parquet.metadata.num_rows * _row_bytes(parquet))
+    if kind == "NumPy":
+        shape, _, dtype, _ = read_npy_header(source)
+        return math.prod(shape) * dtype.itemsize
+    return None
 
 
 @dataclass(frozen=True)

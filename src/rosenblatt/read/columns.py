@@ -81,9 +81,17 @@ class Number(Column):
     def encode(self, cells: Any) -> NDArray[np.float64]:
         cells = flatten(cells)
         numbers: NDArray[np.float64] = as_numbers(cells).to_numpy(zero_copy_only=False)
-        rounded = first_rounded(cells, numbers)
-        if rounded is not None:
-            raise BadCellError(rounded, self.name, str(cells[rounded].as_py()).strip(), PROMISED)
+        kind, large = cells.type, find_large(numbers)
+        if len(large) and not (pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            some = cells.take(pa.array(large))
+            if pa.types.is_integer(kind):
+                values = some.to_numpy()
+            else:
+                values = np.array([*some.to_pylist(), None], dtype=object)[:-1]
+            found = first_changed(values, numbers[large])
+            if found is not None:
+                text = str(some[found].as_py()).strip()
+                raise BadCellError(int(large[found]), self.name, text, PROMISED)
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             row = int(infinite[0])
@@ -258,20 +266,6 @@ def as_numbers(cells: Any) -> Any:
     return cells.cast(pa.float64(), safe=False)
 
 
-def first_rounded(cells: Any, numbers: NDArray[np.float64]) -> int | None:
-    """Return the row of the first integer that float64 cannot represent, or None."""
-    if pa.types.is_floating(cells.type) or pa.types.is_boolean(cells.type):
-        return None
-    at = find_large(numbers)
-    if len(at) == 0:
-        return None
-    some = cells.take(pa.array(at))
-    whole = pa.types.is_integer(some.type)
-    values = some.to_numpy() if whole else np.array([*some.to_pylist(), None], dtype=object)[:-1]
-    found = first_changed(values, numbers[at])
-    return None if found is None else int(at[found])
-
-
 def as_text(cells: Any) -> Any:
     """Convert cells to text without surrounding blanks; "" where a cell is missing."""
     cells = flatten(cells)
@@ -305,44 +299,39 @@ def split_entries(
 
     Raises BadCellError if a row has an index twice.
     """
-    index, value, rows, n = _entries(flatten(cells), name)
+    cells = flatten(cells)
+    if pa.types.is_map(cells.type):  # as `convert` stores them
+        counts = np.diff(cells.offsets.to_numpy())
+        rows = np.repeat(np.arange(len(cells)), counts)
+        begin, end = cells.offsets[0].as_py(), cells.offsets[-1].as_py()
+        index = cells.keys.to_numpy()[begin:end].astype(np.int64)
+        value = cells.items.to_numpy()[begin:end]
+    else:
+        cells = as_text(cells)
+        tokens = pc.utf8_split_whitespace(cells)
+        counts = pc.if_else(pc.equal(cells, ""), 0, pc.list_value_length(tokens)).to_numpy()
+        rows = np.repeat(np.arange(len(cells)), counts)
+        flat = tokens.flatten()
+        flat = flat.filter(pc.not_equal(flat, ""))
+        good = pc.match_substring_regex(flat, ENTRY)
+        if not pc.all(good, min_count=0).as_py():
+            at = good.index(False).as_py()
+            raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
+        index = pc.replace_substring_regex(flat, r":.*$", "").cast(pa.int64()).to_numpy()
+        value = pc.replace_substring_regex(flat, r"^\d+:\+?", "").cast(pa.float64()).to_numpy()
+        if not np.isfinite(value).all():
+            at = int(np.flatnonzero(~np.isfinite(value))[0])
+            raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
+        for at in find_large(value).tolist():
+            text = flat[at].as_py().partition(":")[2]
+            if is_changed_text(text):
+                raise BadCellError(int(rows[at]), name, text, PROMISED)
     if ((np.diff(index) <= 0) & (np.diff(rows) == 0)).any():  # usually they increase
         order = np.lexsort((index, rows))
         again = (np.diff(index[order]) == 0) & (np.diff(rows[order]) == 0)
         if again.any():
             at = int(order[1:][again][0])
             raise BadCellError(int(rows[at]), name, f"{index[at]}:{value[at]:g}", OWN)
-    return index, value, rows, n
-
-
-def _entries(
-    cells: Any, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    if pa.types.is_map(cells.type):  # as `convert` stores them
-        counts = np.diff(cells.offsets.to_numpy())
-        begin, end = cells.offsets[0].as_py(), cells.offsets[-1].as_py()
-        index = cells.keys.to_numpy()[begin:end].astype(np.int64)
-        value = cells.items.to_numpy()[begin:end]
-        return index, value, np.repeat(np.arange(len(cells)), counts), len(cells)
-    cells = as_text(cells)
-    tokens = pc.utf8_split_whitespace(cells)
-    counts = pc.if_else(pc.equal(cells, ""), 0, pc.list_value_length(tokens)).to_numpy()
-    rows = np.repeat(np.arange(len(cells)), counts)
-    flat = tokens.flatten()
-    flat = flat.filter(pc.not_equal(flat, ""))
-    good = pc.match_substring_regex(flat, ENTRY)
-    if not pc.all(good, min_count=0).as_py():
-        at = good.index(False).as_py()
-        raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
-    index = pc.replace_substring_regex(flat, r":.*$", "").cast(pa.int64()).to_numpy()
-    value = pc.replace_substring_regex(flat, r"^\d+:\+?", "").cast(pa.float64()).to_numpy()
-    if not np.isfinite(value).all():
-        at = int(np.flatnonzero(~np.isfinite(value))[0])
-        raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
-    for at in find_large(value).tolist():
-        text = flat[at].as_py().partition(":")[2]
-        if is_changed_text(text):
-            raise BadCellError(int(rows[at]), name, text, PROMISED)
     return index, value, rows, len(cells)
 
 

@@ -8,7 +8,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,9 +35,9 @@ from rosenblatt.read.source import (
     too_many_columns_error,
 )
 from rosenblatt.read.types import (
-    Types,
     convert_promised,
     convert_to_best_type,
+    find_types,
     read_numbers,
 )
 from rosenblatt.text import plural
@@ -88,7 +88,7 @@ def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect
     text = head if encoding == "utf-8" else head.decode(encoding, "replace").encode()
     if not text.strip():
         raise DataError(f"{name} is empty.")
-    cut = _detect_separator(text) if separator is None else _split_at(text, separator)
+    cut = _detect_separator(text) if separator is None else SplitLines(text, separator)
     cells = cut.cells
     if cells is None and (width := _count_cells(text, cut.separator, cut.quote)) > MOST_COLUMNS:
         raise too_many_columns_error(name, width)
@@ -130,27 +130,18 @@ def encoding_of(head: bytes, request: str | None) -> str:
         ) from None
 
 
-class SplitLines(NamedTuple):
+class SplitLines:
     """Lines split at a separator; `cells` is None if lines have different numbers of cells."""
 
-    separator: str
-    quote: str | None
-    cells: Any
-
-    @property
-    def columns(self) -> int:
-        """Number of cells in every line."""
-        return 0 if self.cells is None else int(self.cells.num_columns)
-
-
-def _split_at(text: bytes, separator: str) -> SplitLines:
-    quote = _detect_quote(text, separator)
-    return SplitLines(separator, quote, split_cells(text, separator, quote))
+    def __init__(self, text: bytes, separator: str) -> None:
+        self.separator, self.quote = separator, _detect_quote(text, separator)
+        self.cells = split_cells(text, separator, self.quote)
+        self.columns = 0 if self.cells is None else int(self.cells.num_columns)
 
 
 def _detect_separator(text: bytes) -> SplitLines:
     """Split lines at the separator that gives the most cells, the same number in every line."""
-    found = {s: _split_at(text, s) for s in (*SEPARATORS, BLANKS)}
+    found = {s: SplitLines(text, s) for s in (*SEPARATORS, BLANKS)}
     decimals = [cut for cut in found.values() if cut.columns > 1 and _has_decimal_commas(cut)]
     if decimals:  # commas may split lines into as many cells
         return max(decimals, key=lambda cut: cut.columns)
@@ -279,15 +270,12 @@ def read_whole(source: Source, layout: Layout) -> Any:
     """Read all rows; a column has its known type, or else the first type that fits all cells."""
     dialect = find_dialect(source, layout)
     table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
-    names = set(dialect.names)
-    known = _convert(table, {n: k for n, k in layout.types.items() if n in names}, dialect)
+    types = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
+    known = _convert(table, types, dialect)
 
     def convert(name: str) -> Any:
-        return (
-            known[name]
-            if name in known
-            else convert_to_best_type(table.column(name), dialect.decimal)
-        )
+        found = known.get(name)
+        return convert_to_best_type(table.column(name), dialect.decimal) if found is None else found
 
     columns = map_in_threads(convert, dialect.names)
     return pa.Table.from_arrays(list(columns), list(dialect.names))
@@ -324,13 +312,10 @@ def read_schema(source: Source, layout: Layout) -> Any:
     """Find the schema that `read_whole` would return, using little memory."""
     dialect = find_dialect(source, layout)
     known = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
-    types = Types([name for name in dialect.names if name not in known], dialect.decimal)
-    as_bytes = dict.fromkeys(types.fitting, pa.binary())
-    for batch in read_in_background(
-        read_batches(source, replace(layout, types={**as_bytes, **known}))
-    ):
-        types.add(batch)
-    found = {**types.found(), **known}
+    names = [name for name in dialect.names if name not in known]
+    unconverted = replace(layout, types={**dict.fromkeys(names, pa.binary()), **known})
+    batches = read_in_background(read_batches(source, unconverted))
+    found = {**find_types(batches, names, dialect.decimal), **known}
     return pa.schema([(name, found[name]) for name in dialect.names])
 
 
@@ -443,6 +428,7 @@ def find_quotes(data: bytes, separator: str) -> Any:
 def _ragged_row_error(
     source: Source, dialect: Dialect, data: bytes, skip: int, done: int
 ) -> DataError:
+    """Return the error about the first row with another number of cells than the other rows."""
     found: list[Any] = []
 
     def remember(row: Any) -> str:
@@ -450,16 +436,9 @@ def _ragged_row_error(
         return "skip"
 
     # Bad rows come as text, and any bytes are text in latin-1.
-    text = data.decode("latin-1").encode()
-    parse(
-        dialect,
-        text,
-        dialect.names,
-        pa.binary(),
-        skip=skip,
-        newlines=True,
-        invalid_row_handler=remember,
-    )
+    text, names = data.decode("latin-1").encode(), dialect.names
+    how = {"newlines": True, "invalid_row_handler": remember}
+    parse(dialect, text, names, pa.binary(), skip=skip, **how)  # type: ignore[arg-type]
     row = found[0]
     rest = Message(
         f": {plural(row.actual_columns, 'cell')} where the other rows have "

@@ -171,9 +171,8 @@ class Footprint:
     def of(cls, source: Source, layout: Layout) -> Footprint:
         """Estimate the memory that a file needs."""
         kind, packed = format_of(source, layout), source.compression is not None
-        if packed or kind not in columnar.SIZES:
-            return cls(COPIES * source.size, free_memory())
-        return cls(COPIES * columnar.SIZES[kind](source), free_memory())
+        size = None if packed else columnar.find_size(source, kind)
+        return cls(COPIES * (source.size if size is None else size), free_memory())
 
     @property
     def too_large(self) -> bool:
@@ -239,7 +238,7 @@ class FileTable:
                 return work(numbered[1])
 
         with locate_errors(source, layout):  # reading counts rows from the beginning
-            yield from map_in_threads(locate, read_in_background(number_rows()))
+            yield from map_in_threads(locate, number_rows())
 
     def examples(self, made: Plan) -> Iterator[Examples]:
         """Yield the examples of each batch."""

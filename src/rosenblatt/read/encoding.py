@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -188,12 +188,8 @@ class Encoding:
             joined.indptr = joined.indptr.astype(np.int32, copy=False)
             return joined
         dense = [to_dense(block) for block in blocks]
-        X = np.empty((len(dense[0]), sum(block.shape[1] for block in dense)))
-        at = 0
-        for block in dense:
-            X[:, at : at + block.shape[1]] = block
-            at += block.shape[1]
-        return X
+        X = np.empty((len(dense[0]), sum(block.shape[1] for block in dense)))  # in row order
+        return np.concatenate(dense, axis=1, out=X)
 
 
 @dataclass(frozen=True)
@@ -248,9 +244,13 @@ class TargetColumn:
 
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return y and a mask of unknown labels; y is `none` where a label is missing."""
-        signs = self._encode_integers(cells)
-        if signs is not None:
-            return signs, np.zeros(len(signs), dtype=bool)
+        cells = flatten(cells)
+        integers = pa.types.is_integer(cells.type) and cells.null_count == 0
+        if integers and not self.many and all(type(name) is int for name in self.names):
+            values, (negative, positive) = cells.to_numpy(), self.names
+            yes = values == positive
+            if np.count_nonzero(yes) + np.count_nonzero(values == negative) == len(values):
+                return yes.astype(np.int8) * np.int8(2) - np.int8(1), np.zeros_like(yes)
         coded = plain_labels(decode_text(cells, self.column)).dictionary_encode()
         places = np.full(len(coded.dictionary) + 1, -1, dtype=np.int32)
         for place, label in enumerate(self.names):
@@ -262,20 +262,6 @@ class TargetColumn:
         if self.others:
             y[unknown], unknown = 0, np.zeros_like(unknown)
         return y if self.many else np.where(y < 0, 0, 2 * y - 1).astype(np.int8), unknown
-
-    def _encode_integers(self, cells: Any) -> NDArray[np.int8] | None:
-        """Encode a complete column of two integer labels; return None for any other column."""
-        cells = flatten(cells)
-        if self.many or not (pa.types.is_integer(cells.type) and cells.null_count == 0):
-            return None
-        if any(type(name) is not int for name in self.names):
-            return None
-        values, (negative, positive) = cells.to_numpy(), self.names
-        yes = values == positive
-        if np.count_nonzero(yes) + np.count_nonzero(values == negative) < len(values):
-            return None
-        signs: NDArray[np.int8] = yes.astype(np.int8) * np.int8(2) - np.int8(1)
-        return signs
 
     def encode(self, cells: Any) -> NDArray[Any]:
         """Return y, which is `none` for a missing label; raise BadCellError on an unknown label."""
@@ -409,26 +395,23 @@ APART = 8  # padding of columns, against cache conflicts at round distances
 FEW = 1 << 16  # for fewer numbers, compiling takes longer than it saves
 
 
-class InRows(NamedTuple):
-    """A dense array, and its sum of squares, which is NaN or infinite if any entry is."""
+def interleave_columns(
+    columns: Sequence[NDArray[Any]], dtype: Any = np.float64
+) -> tuple[NDArray[Any], float]:
+    """Combine columns of equal length into the rows of an array; return it and its sum of squares.
 
-    X: NDArray[Any]
-    squares: float
-
-
-def interleave_columns(columns: Sequence[NDArray[Any]], dtype: Any = np.float64) -> InRows:
-    """Combine columns of equal length into the rows of an array.
+    The sum is NaN or infinite if any entry is.
 
     Examples
     --------
     >>> interleave_columns([np.array([1.0, 2.0]), np.array([3.0, 4.0])])
-    InRows(X=array([[1., 3.],
-           [2., 4.]]), squares=30.0)
+    (array([[1., 3.],
+           [2., 4.]]), 30.0)
     """
     n, d = len(columns[0]), len(columns)
     if n * d < FEW:
         X = np.stack(columns, axis=1, dtype=dtype, casting="unsafe")
-        return InRows(X, sum_of_squares(X))
+        return X, sum_of_squares(X)
     X, squares = np.empty((n, d), dtype), 0.0
     rows = min(n, max(FEWEST, ENTRIES // d // FEWEST * FEWEST))
     together = np.empty((d, rows + APART), dtype)
@@ -441,7 +424,7 @@ def interleave_columns(columns: Sequence[NDArray[Any]], dtype: Any = np.float64)
             squares += transposed(together.reshape(-1), x, d, part.shape[1])
     low, high = SINGLE_SQUARES
     exact = dtype == np.float64 or low < squares / X.size < high
-    return InRows(X, squares if exact else sum_of_squares(X))
+    return X, squares if exact else sum_of_squares(X)
 
 
 def transpose(c, x, d, N):  # type: ignore[no-untyped-def]

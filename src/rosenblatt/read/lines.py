@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,13 +28,13 @@ from rosenblatt.read.columns import null_where, split_entries
 from rosenblatt.read.encoding import interleave_columns
 from rosenblatt.read.feed import Batch, Chunk, labels_of, parse_by_halves
 from rosenblatt.read.source import Layout, Source, WholeLines
-from rosenblatt.read.types import Types, convert
+from rosenblatt.read.types import convert, find_types
 from rosenblatt.tables import DIGITS, LARGE, find_large, first_changed
 from rosenblatt.text import join_words, quote_column
 
 BLOCK = 4 << 20  # bytes that are parsed together
 BLANKS = b" \t\r\n"
-NEWLINE = ord("\n")
+OPENING, CLOSING = np.frombuffer(b"[{", np.uint8), np.frombuffer(b"]}", np.uint8)
 AS_TEXT = {"numbers": "as text"}  # metadata of columns whose numbers float64 cannot represent
 MAX_DEPTH = 64  # of nested objects and arrays; parsers recurse, and the stack is limited
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"
@@ -54,7 +54,8 @@ def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Yield the rows of a JSON lines file as record batches, each from a few megabytes."""
     done = 0
     for lines in WholeLines(source.text(BLOCK)):
-        lines = lines.replace(b"\r", b"\n")  # a blank between values, an error inside a string
+        # An end of a line is a blank between values, and an error inside a string.
+        lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if lines.strip(BLANKS):
             batch = _parse_json_block(source, lines, done)
             yield batch
@@ -63,7 +64,7 @@ def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 def _parse_json_block(source: Source, lines: bytes, done: int) -> Any:
     try:
-        if not _is_shallow(lines) and _exceeds_depth(lines):
+        if is_too_deep(lines):
             raise pa.ArrowInvalid("a line is nested too deep")
         lines.decode()
         table = _keep_exact(_parse_json(lines), lines)
@@ -92,12 +93,10 @@ def unify_json(source: Source, batches: Iterable[Any]) -> Any:
     if not any(schema.names for schema in schemas):
         raise DataError(f"{source.name}: all objects are empty, so there are no columns.")
     as_text = {field.name for schema in schemas for field in schema if field.metadata}
-    try:
+    with _explain_types(source):
         return pa.unify_schemas(
             [_with_text(schema, as_text) for schema in schemas], promote_options="permissive"
         )
-    except pa.ArrowException as error:
-        raise _inconsistent(source, error) from None
 
 
 def conform_json(source: Source, batch: Any, schema: Any) -> Any:
@@ -106,12 +105,10 @@ def conform_json(source: Source, batch: Any, schema: Any) -> Any:
     if batch.schema.names:  # casting no columns would lose the rows
         batch = batch.cast(_with_text(batch.schema, as_text))
     empty = pa.Table.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
-    try:
+    with _explain_types(source):
         tables = [empty, pa.Table.from_batches([batch])]
         table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-    except pa.ArrowException as error:
-        raise _inconsistent(source, error) from None
-    return table.to_batches()[0]
+        return table.to_batches()[0]
 
 
 def _with_text(schema: Any, names: set[str]) -> Any:
@@ -122,26 +119,13 @@ def _with_text(schema: Any, names: set[str]) -> Any:
     return schema
 
 
-def _inconsistent(source: Source, error: BaseException) -> DataError:
-    return DataError(f"{source.name}: the lines have different types: {error_line(error)}")
-
-
-def parse_uniform(data: bytes, ends: NDArray[np.intp]) -> Any:
-    """Parse lines as a table; return None unless every line is one flat JSON object.
-
-    `ends` are the ends of the lines. Exactly one object must begin and end in each line.
-    """
-    marks = np.frombuffer(data, dtype=np.uint8)
-    for at in (np.flatnonzero(marks == mark) for mark in b"{}"):
-        if len(at) != len(ends) or (at >= ends).any() or (at[1:] < ends[:-1]).any():
-            return None
-    if b"[" in data:
-        return None
+@contextmanager
+def _explain_types(source: Source) -> Iterator[None]:
     try:
-        data.decode()
-        return _parse_json(data)
-    except (UnicodeDecodeError, pa.ArrowException):
-        return None
+        yield
+    except pa.ArrowException as error:
+        text = f"{source.name}: the lines have different types: {error_line(error)}"
+        raise DataError(text) from None
 
 
 def parse_object(line: bytes, parse_int: Callable[[str], Any] = int) -> dict[str, Any]:
@@ -191,41 +175,21 @@ def _parse_json(lines: bytes) -> Any:
     return table
 
 
-def is_too_deep(line: bytes) -> bool:
-    """Check whether the values of a line are nested deeper than can be parsed safely.
+def is_too_deep(lines: bytes) -> bool:
+    """Check whether the values of some lines are nested deeper than can be parsed safely.
 
     Examples
     --------
     >>> is_too_deep(b"[" * 65), is_too_deep(b"[]" * 65), is_too_deep(b'{"a": "[[[[[[[["}')
     (True, False, False)
     """
-    return line.count(b"[") + line.count(b"{") > MAX_DEPTH and _exceeds_depth(line)
-
-
-def _exceeds_depth(lines: bytes) -> bool:
+    opened = lines.count(b"[") + lines.count(b"{")
+    if opened - lines.count(b"}\n{") <= MAX_DEPTH:  # an object that follows another is no deeper
+        return False
     # Each string becomes one character, so that brackets in it do not count.
-    down, up = _brackets(np.frombuffer(JSON_STRING.sub(b'"', lines), dtype=np.uint8))
-    return bool((np.cumsum(down.astype(np.int32) - up) > MAX_DEPTH).any())
-
-
-def _brackets(marks: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    opened = (marks == ord("[")) | (marks == ord("{"))
-    return opened, (marks == ord("]")) | (marks == ord("}"))
-
-
-def _is_shallow(lines: bytes) -> bool:
-    """Check quickly whether lines have too few brackets to exceed the maximum depth.
-
-    A value may extend over many lines, so the depth is at most the number of brackets in one line
-    plus the number that other lines leave open.
-    """
-    marks = np.frombuffer(lines, dtype=np.uint8)
-    ends = np.flatnonzero(marks == NEWLINE)
-    opened, closed = (
-        np.bincount(np.searchsorted(ends, np.flatnonzero(which)), minlength=len(ends) + 1)
-        for which in _brackets(marks)
-    )
-    return bool(opened.max() + np.maximum(opened - closed, 0).sum() <= MAX_DEPTH)
+    marks = np.frombuffer(JSON_STRING.sub(b'"', lines), dtype=np.uint8)
+    depth = np.isin(marks, OPENING).astype(np.int32) - np.isin(marks, CLOSING)
+    return bool((np.cumsum(depth) > MAX_DEPTH).any())
 
 
 def _non_blank(lines: bytes) -> list[bytes]:
@@ -285,10 +249,8 @@ def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
 
 def unify_libsvm(source: Source, batches: Iterable[Any]) -> Any:
     """Return the schema of the rows of all batches; labels are numbers if every label is one."""
-    types = Types([LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
-    for batch in batches:
-        types.add(batch)
-    return pa.schema({**types.found(), ENTRIES: pa.string()})
+    labels = find_types(batches, [LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
+    return pa.schema({**labels, ENTRIES: pa.string()})
 
 
 def conform_libsvm(source: Source, batch: Any, schema: Any) -> Any:
@@ -322,8 +284,18 @@ class JsonFeed:
 
     def _read_table(self, chunk: Chunk) -> Batch | None:
         """Read lines as a table of numbers and labels; return None if that may change a value."""
-        found = parse_uniform(chunk.data, chunk.ends)
-        if found is None:
+        # Every line is one flat object if exactly one object begins and ends in each line.
+        data, ends = chunk.data, chunk.ends
+        marks = np.frombuffer(data, dtype=np.uint8)
+        for at in (np.flatnonzero(marks == mark) for mark in b"{}"):
+            if len(at) != len(ends) or (at >= ends).any() or (at[1:] < ends[:-1]).any():
+                return None
+        if b"[" in data:
+            return None
+        try:
+            data.decode()
+            found = _parse_json(data)
+        except (UnicodeDecodeError, pa.ArrowException):
             return None
         columns = {name: found.column(name).combine_chunks() for name in found.column_names}
         y = columns.pop(self.target, pa.nulls(chunk.count))
@@ -336,7 +308,7 @@ class JsonFeed:
         if y.type == pa.float64():  # as labels, the integer 1 and the float 1.0 differ
             keys = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
             integer = rf"(?:{'|'.join(map(re.escape, keys))})\s*:\s*-?\d+\s*[,}}]"
-            if re.search(integer.encode(), chunk.data):
+            if re.search(integer.encode(), data):
                 return None
         X, squares = interleave_columns([v.fill_null(0).to_numpy() for v in used.values()])
         if not squares < LARGE**2:  # a number may be too large, or rounded

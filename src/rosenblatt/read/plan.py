@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
@@ -121,7 +122,13 @@ def decide_columns(
     used = {n: survey for n, survey in features.items() if n not in empty}
     forced = requested_kinds(table.schema.names, options)
     kinds, styles = _decide_kinds(used, forced, options, name)
-    notes += tuple(_note_numbers_in_text(used, kinds, forced))
+    read_as = {"category": "categories", "text": "words", "id": "ids"}
+    for n, survey in used.items():
+        if n not in forced and kinds[n] in read_as and _looks_like_numbers(survey):
+            example = shorten(survey.styles.example or "")
+            note = f'{quote_column(n)} looks like numbers ("{example}") but is read as '
+            number = with_column("number", n)
+            notes += (Message(f"{note}{read_as[kinds[n]]}; ", number, " reads it as numbers"),)
     ids = [n for n, kind in kinds.items() if kind == "id"]
     if ids:
         notes += (_note_ids(ids),)
@@ -239,7 +246,14 @@ def _find_target(
     if any(survey.entries for survey in surveys.values()):
         return LABEL, ""
     two = [n for n, s in surveys.items() if s.labels is not None and len(s.labels.values) == 2]
-    few = two or _texts_with_few_values(names, surveys, options)
+    forced = requested_kinds(names, options)
+    few = two or [
+        n
+        for n, s in surveys.items()
+        if n not in forced and is_text(s.type) and not s.is_empty
+        if s.labels is not None and 2 < len(s.labels.values) <= FEW
+        if _decide_kind(s) == "category"
+    ]
     if len(few) == 1:
         return few[0], "two values" if two else "a few text values"
     if len(names) == 1:
@@ -249,7 +263,12 @@ def _find_target(
             Parameter("separator"),
             ".",
         )
-    likely = _likely_targets(surveys, few)
+    # Columns with a usual name come first, then the last and the first column of the table, if
+    # their values could be labels, then columns with few values.
+    ends = list(surveys)[-1:] + list(surveys)[:1]
+    usual = [n for n in surveys if n.strip().casefold() in USUAL_TARGETS]
+    likely = [n for n in (*usual, *ends) if _could_be_labels(surveys[n])]
+    likely = list(dict.fromkeys((*likely, *few)))
     if not likely:
         raise DataError(
             f"{name}: no column has exactly two values. Give ",
@@ -265,18 +284,6 @@ def _find_target(
     )
 
 
-def _likely_targets(surveys: dict[str, Survey], few: list[str]) -> list[str]:
-    """Return the columns that may be the target, the likeliest column first.
-
-    Columns with a usual name come first, then the last and the first column of the table, if their
-    values could be labels, then columns with few values.
-    """
-    ends = list(surveys)[-1:] + list(surveys)[:1]
-    usual = [n for n in surveys if n.strip().casefold() in USUAL_TARGETS]
-    likely = [n for n in (*usual, *ends) if _could_be_labels(surveys[n])]
-    return list(dict.fromkeys((*likely, *few)))
-
-
 def _could_be_labels(survey: Survey) -> bool:
     """Check whether a column would be accepted as labels, and has few different values."""
     labels = _sort_labels(survey)
@@ -287,23 +294,6 @@ def _could_be_labels(survey: Survey) -> bool:
     except DataError:
         return len(labels) == 2
     return True
-
-
-def _texts_with_few_values(
-    names: list[str], surveys: dict[str, Survey], options: ColumnOptions
-) -> list[str]:
-    """Return the text columns with few different values whose kind was not requested."""
-    forced = requested_kinds(names, options)
-    texts = {
-        n: s for n, s in surveys.items() if n not in forced and is_text(s.type) and not s.is_empty
-    }
-    return [
-        n
-        for n, s in texts.items()
-        if s.labels is not None
-        and 2 < len(s.labels.values) <= FEW
-        and _decide_kind(s) == "category"
-    ]
 
 
 def _decide_labels(
@@ -319,7 +309,14 @@ def _decide_labels(
     many = survey.labels is not None and survey.labels.many
     where = f"{name}, {quote_column(column)}"
     if many or len(labels) < 2:
-        raise _label_count_error(labels, many, where)
+        if many:
+            what = f"more than {MAX_LABELS:,} different labels, too many to learn."
+        elif labels:
+            only = shorten(spell_label(labels[0]))
+            what = f"1 different label ({only}); there must be two or more."
+        else:
+            what = "no labels; there must be two or more."
+        raise DataError(f"{where}: {what} Give ", Parameter("target"), " for another column.")
     if positive is None:
         if len(labels) > 2 and not any_values:
             check_labels(labels, survey.rows, where, with_column("category", column))
@@ -341,22 +338,14 @@ def _sort_labels(survey: Survey) -> list[Any]:
     return sorted(labels, key=Decimal)
 
 
-def _label_count_error(labels: list[Any], many: bool, where: str) -> DataError:
-    if many:
-        text = f"{where}: more than {MAX_LABELS:,} different labels, too many to learn."
-    elif labels:
-        only = shorten(spell_label(labels[0]))
-        text = f"{where}: 1 different label ({only}); there must be two or more."
-    else:
-        text = f"{where}: no labels; there must be two or more."
-    return DataError(f"{text} Give ", Parameter("target"), " for another column.")
-
-
 def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
     """Raise DataError if the values of a target with more than two do not look like labels."""
     shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
     text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
-    alike = _find_near_duplicates(labels)
+    spelled: dict[str, list[Any]] = {}
+    for label in labels:
+        spelled.setdefault(" ".join(spell_label(label).casefold().split()), []).append(label)
+    alike = next((same for same in spelled.values() if len(same) > 1), [])
     if alike:
         pair = join_words([f'"{shorten(label)}"' for label in alike])
         raise DataError(
@@ -381,17 +370,17 @@ def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Para
         )
 
 
-def _find_near_duplicates(labels: list[Any]) -> list[Any]:
-    met: dict[str, list[Any]] = {}
-    for label in labels:
-        met.setdefault(" ".join(spell_label(label).casefold().split()), []).append(label)
-    return next((same for same in met.values() if len(same) > 1), [])
-
-
 def _find_label(given: str, labels: list[Any], column: str) -> Any:
     """Find the label that the user means, ignoring case if necessary."""
-    exact = [label for label in labels if spell_label(label) == given.strip()]
-    matching = exact or [label for label in labels if _matches_label(given, label)]
+    text, number = given.strip(), math.nan
+    with suppress(ValueError):
+        number = float(given)
+    matching = [label for label in labels if spell_label(label) == text] or [
+        label
+        for label in labels
+        if str(label).lower() == text.lower()
+        or (not isinstance(label, str | bool) and label == number)
+    ]
     if len(matching) != 1:
         raise UsageError(
             with_label("positive", given),
@@ -399,15 +388,6 @@ def _find_label(given: str, labels: list[Any], column: str) -> Any:
             f"{join_words([shorten(spell_label(label)) for label in labels])}.",
         )
     return matching[0]
-
-
-def _matches_label(given: str, label: Any) -> bool:
-    if str(label).lower() == given.strip().lower():
-        return True
-    try:
-        return not isinstance(label, str | bool) and float(given) == label
-    except ValueError:
-        return False
 
 
 def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, str]:
@@ -448,33 +428,18 @@ def _decide_kinds(
     for n, survey in surveys.items():
         if decimal == "," and n not in forced and _may_have_commas(survey):
             kinds[n] = "number"
-        style = None
-        if kinds[n] == "number" and n in forced and is_text(survey.type):
-            style = _number_format(survey, decimal, options.decimal is not None)
-        elif kinds[n] == "number" and decimal == "," and _accepts_commas(survey, options.decimal):
-            style = (",", "")
-        if style is not None:
-            styles[n] = style
+        is_number, text = kinds[n] == "number", is_text(survey.type)
+        if is_number and text and n in forced:
+            fits, mark = survey.styles.fits, decimal
+            if options.decimal is None and fits["."] != fits[","]:
+                mark = max(DECIMALS, key=fits.__getitem__)
+            if mark == "," or survey.styles.marks:
+                styles[n] = mark or ".", survey.styles.mark
+        elif is_number and decimal == ",":  # later rows may have decimal commas
+            floats = options.decimal is not None and pa.types.is_floating(survey.type)
+            if _may_have_commas(survey) if text else pa.types.is_integer(survey.type) or floats:
+                styles[n] = ",", ""
     return kinds, styles
-
-
-def _number_format(survey: Survey, decimal: str | None, requested: bool) -> Style | None:
-    """Return the decimal mark and the unit of numbers in text; None for plain numbers."""
-    dots, commas = (survey.styles.fits[mark] for mark in DECIMALS)
-    if not requested and dots != commas:
-        decimal = "." if dots > commas else ","
-    if decimal != "," and not survey.styles.marks:
-        return None
-    return decimal or ".", survey.styles.mark
-
-
-def _accepts_commas(survey: Survey, requested: str | None) -> bool:
-    """Check whether later rows of a column may have decimal commas."""
-    if is_text(survey.type):
-        return _may_have_commas(survey)
-    return bool(
-        pa.types.is_integer(survey.type) or (requested and pa.types.is_floating(survey.type))
-    )
 
 
 def _may_have_commas(survey: Survey) -> bool:
@@ -482,19 +447,6 @@ def _may_have_commas(survey: Survey) -> bool:
     if not is_text(survey.type) or survey.numeric >= MOSTLY * survey.meant:
         return False
     return survey.styles.commas >= MOSTLY * survey.meant
-
-
-def _note_numbers_in_text(
-    surveys: dict[str, Survey], kinds: dict[str, str], forced: dict[str, str]
-) -> Iterator[Message]:
-    """Yield notes on text columns that look like numbers but are not read as numbers."""
-    text = {"category": "categories", "text": "words", "id": "ids"}
-    for n, survey in surveys.items():
-        if n not in forced and kinds[n] in text and _looks_like_numbers(survey):
-            example = shorten(survey.styles.example or "")
-            note = f'{quote_column(n)} looks like numbers ("{example}") but is read as '
-            number = with_column("number", n)
-            yield Message(f"{note}{text[kinds[n]]}; ", number, " reads it as numbers")
 
 
 def _looks_like_numbers(survey: Survey) -> bool:
@@ -533,7 +485,7 @@ def _decide_kind(survey: Survey) -> str:
     different = len(survey.values.values)
     words = survey.blanks / survey.written + 1
     text = words >= 2 and not _looks_like_numbers(survey)
-    if survey.different.yes and survey.different.count > 1 and not text:
+    if survey.unique and len(survey.kept) > 1 and not text:
         return "id"
     if pa.types.is_dictionary(survey.type):
         return "category"

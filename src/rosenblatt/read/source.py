@@ -15,9 +15,9 @@ import tempfile
 import threading
 import zipfile
 import zlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -369,9 +369,14 @@ def is_binary(head: bytes) -> bool:
 
 def find_table_in_zip(path: str, name: str) -> str:
     """Return the name of the table in a zip file; raise DataError unless there is exactly one."""
+    inside = []
     try:
         with zipfile.ZipFile(path) as archive:
-            inside = [one for one in archive.infolist() if not _is_system_file(one.filename)]
+            for one in archive.infolist():
+                parts = PurePosixPath(one.filename).parts
+                hidden = not parts or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
+                if not (one.filename.endswith("/") or hidden or parts[0] == "__MACOSX"):
+                    inside.append(one)
     except (*UNREADABLE, ValueError) as error:
         raise DataError(f"{name} is not a whole zip file: {str(error).rstrip('.')}.") from None
     tables = inside
@@ -383,12 +388,6 @@ def find_table_in_zip(path: str, name: str) -> str:
     if tables[0].flag_bits & 1:
         raise DataError(f"{name} is a zip file with a password; extract {tables[0].filename}.")
     return tables[0].filename
-
-
-def _is_system_file(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    hidden = not parts or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
-    return name.endswith("/") or hidden or parts[0] == "__MACOSX"
 
 
 CGROUP = Path("/sys/fs/cgroup")
@@ -485,7 +484,7 @@ POLL_SECONDS = 0.05
 
 def read_in_background(
     items: Iterable[T], ready: int = READY, idle: float | None = None
-) -> Iterator[T]:
+) -> Generator[T]:
     """Yield items in order while another thread produces them; raise that thread's errors here.
 
     With `idle`, None is yielded after that many seconds without an item, and closing early does not
@@ -545,37 +544,32 @@ def read_in_background(
             maker.join()
 
 
-def map_in_threads(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """Yield the results of `work` in the order of the items, with one thread per core.
+def map_in_threads(
+    work: Callable[[Item], T],
+    items: Iterable[Item],
+    threads: int | None = None,
+    idle: float | None = None,
+) -> Iterator[T]:
+    """Yield the results of `work` in the order of the items, which another thread produces.
+
+    The work is done by one thread per core, or by `threads` threads. With `idle`, None is yielded
+    after that many seconds without an item, and closing early does not wait.
 
     Examples
     --------
     >>> list(map_in_threads(lambda x: x * x, range(4)))
     [0, 1, 4, 9]
     """
-    threads = engine.cores()
-    waiting: deque[Future[T]] = deque()
-
-    def submit() -> Iterator[Future[T]]:
-        try:
-            for item in items:
-                yield pool.submit(work, item)
-        except Exception as error:  # raised after the results of the items before
-            failed: Future[T] = Future()
-            failed.set_exception(error)
-            yield failed
-
-    def finish(most: int) -> Iterator[T]:
-        while len(waiting) > most:
-            engine.wait_for((waiting[0],))
-            yield waiting.popleft().result()
-
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for future in submit():
-                waiting.append(future)
-                yield from finish(threads)
-            yield from finish(0)
-        finally:
-            for future in waiting:
-                future.cancel()
+    threads = threads or engine.cores()
+    pool = ThreadPoolExecutor(threads)
+    futures = read_in_background((pool.submit(work, item) for item in items), threads, idle)
+    try:
+        for future in futures:
+            if future is None:
+                yield None
+            else:
+                engine.wait_for((future,))
+                yield future.result()
+    finally:
+        futures.close()
+        pool.shutdown(wait=idle is None, cancel_futures=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from rosenblatt.errors import DataError, OpenError, UsageError, make_open_error
 from rosenblatt.messages import Message, Parameter
@@ -112,7 +112,10 @@ class LineStream:
         except OSError as error:
             raise make_open_error(path, error) from None
         self.regular = stat.S_ISREG(os.fstat(self.fd).st_mode)
-        _enlarge_pipe(self.fd)
+        with suppress(ImportError, AttributeError, OSError):  # reads are then fewer and larger
+            import fcntl
+
+            fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, PIPE)
         self.packed: Source | None = None
         if self.regular and path != "-" and (source := Source.find(path)).compression is not None:
             self.packed, self.blocks = source, source.blocks(CHUNK)
@@ -247,29 +250,14 @@ def _cut_at_multiples(chunk: Some, every: int | None) -> Iterator[Some]:
     yield chunk
 
 
-def _enlarge_pipe(fd: int) -> None:
-    """Enlarge the buffer of a pipe, if the system can, so that reads are fewer and larger."""
-    with suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE)
-
-
 # How a stream is read: its format, target and columns.
 
 
-class StreamFormat(NamedTuple):
-    """How to read a stream: reader, known kinds of columns, place of the first row, notes."""
-
-    feed: Any
-    kinds: Kinds
-    begin: Place
-    notes: list[str | Message]
+# A reader, the kinds of columns that are known, the place of the first row, and notes.
+Detected = tuple[Any, Kinds, Place, list[str | Message]]
 
 
-def detect_feed(
-    source: LineStream | RowStream, layout: Layout, options: ColumnOptions
-) -> StreamFormat:
+def detect_feed(source: LineStream | RowStream, layout: Layout, options: ColumnOptions) -> Detected:
     """Decide how to read a stream, from the options and its first lines."""
     if isinstance(source, RowStream):
         return _detect_parquet(source, options)
@@ -285,26 +273,25 @@ def detect_feed(
             )
         if options.target is not None:
             find_column([LABEL], options.target, "target")
-        return StreamFormat(LibsvmFeed(), {}, Place(), [])
+        return LibsvmFeed(), {}, Place(), []
     if kind == "JSON lines":
         head, keys = source.head().splitlines(), list[str]()
         for line in head:
             with suppress(ValueError):
                 keys = list(parse_object(line))
                 break
-        target = options.target or _find_target(keys, None, source.name)
-        feed = JsonFeed(target, options.ignore)
+        feed = JsonFeed(options.target or _find_target(keys, None, source.name), options.ignore)
         # The first chunk of a pipe, or of a file that is followed, may be a line or two.
         if (source.regular and not source.follow) or len(head) >= FIRST_LINES:
             feed.check_target(head)
-        return StreamFormat(feed, requested_kinds(requested, options), Place(), [])
+        return feed, requested_kinds(requested, options), Place(), []
     if kind != "CSV":
         usable = "give JSON lines, CSV, LIBSVM or Parquet"
         raise UsageError(f"a stream of {kind} cannot be read; {usable}.")
     return _detect_csv(source, layout, options)
 
 
-def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> StreamFormat:
+def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> Detected:
     dialect = csv.find_dialect(source, layout)
     names, target = list(dialect.names), options.target
     notes: list[str | Message] = []
@@ -329,7 +316,7 @@ def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> S
         columns = tuple(name for name in columns if name in kinds)
     others = {name: kinds[name] for name in columns if kinds.get(name, "number") != "number"}
     feed = replace(feed, features=columns, kinds=others)
-    return StreamFormat(feed, {}, source.skip_lines(dialect.begin), notes)
+    return feed, {}, source.skip_lines(dialect.begin), notes
 
 
 def _first_kinds(
@@ -361,7 +348,7 @@ def _first_kinds(
         ended = not source.more()
 
 
-def _detect_parquet(source: RowStream, options: ColumnOptions) -> StreamFormat:
+def _detect_parquet(source: RowStream, options: ColumnOptions) -> Detected:
     schema = source.schema
     names, requested = schema.names, requested_kinds(schema.names, options)
     target = _find_target(names, options.target, source.name)
@@ -378,7 +365,7 @@ def _detect_parquet(source: RowStream, options: ColumnOptions) -> StreamFormat:
             guessed[name] = next(filter(None, kinds), "category")
     kinds_by_name = {**guessed, **requested}
     others = {n: kinds_by_name[n] for n in columns if kinds_by_name.get(n, "number") != "number"}
-    return StreamFormat(ArrowFeed(target, columns, others), {}, Place(), describe_kinds(guessed))
+    return ArrowFeed(target, columns, others), {}, Place(), describe_kinds(guessed)
 
 
 def _find_target(names: list[str], requested: str | None, where: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -51,29 +51,21 @@ SHAPES_OF_CELLS = [(re.compile(shape, re.IGNORECASE), kinds) for shape, kinds in
 LONG = r"\d{16}"  # integers with fewer digits are exact in float64
 
 
-class Types:
-    """For each column, the types that fit all of its cells so far."""
-
-    def __init__(
-        self, names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
-    ) -> None:
-        self.decimal = decimal
-        self.fitting = {name: tuple(kinds) for name in names}
-
-    def add(self, batch: Any) -> None:
-        """Remove the types that do not fit a batch of text, or of bytes that may be text."""
-        for name, kinds in self.fitting.items():
+def find_types(
+    batches: Iterable[Any], names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
+) -> dict[str, Any]:
+    """Return for each column of text, or of bytes that may be text, the first type that fits it."""
+    fitting = {name: tuple(kinds) for name in names}
+    for batch in batches:
+        for name, known in fitting.items():
             cells = batch.column(name)
             if (first := _first_value(cells)) is not None:
-                self.fitting[name] = tuple(
+                fitting[name] = tuple(
                     kind
                     for kind in possible_types(first)
-                    if kind in kinds and _try_convert(cells, kind, self.decimal) is not None
+                    if kind in known and _try_convert(cells, kind, decimal) is not None
                 )
-
-    def found(self) -> dict[str, Any]:
-        """Return the first fitting type of each column."""
-        return {name: kinds[0] for name, kinds in self.fitting.items()}
+    return {name: known[0] for name, known in fitting.items()}
 
 
 def convert_to_best_type(cells: Any, decimal: str) -> Any:
@@ -231,24 +223,6 @@ class Distinct:
             self.values.update(dict.fromkeys(new.to_pylist()))
 
 
-class Different:
-    """Test whether all values of a column are different, such as names and ids."""
-
-    def __init__(self) -> None:
-        self.met, self.count, self.yes = pa.array([], pa.string()), 0, True
-
-    def add(self, texts: Any) -> None:
-        """Add the texts of more cells; missing values are ignored."""
-        if not self.yes or self.count == MAX_KEPT:
-            return
-        texts = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
-        texts = texts.slice(0, MAX_KEPT - self.count)
-        self.count += len(texts)
-        again = pc.any(pc.is_in(texts, self.met), min_count=0).as_py()
-        self.yes = not again and pc.count_distinct(texts).as_py() == len(texts)
-        self.met = pa.concat_arrays([self.met, texts]) if self.yes else self.met.slice(0, 0)
-
-
 class Moments:
     """Mean and standard deviation, independent of how rows are split into batches."""
 
@@ -311,7 +285,8 @@ class Survey:
         self.values = Distinct(values)
         self.moments = Moments()
         self.styles, self.styled = Styles(), {decimal: Moments() for decimal in DECIMALS}
-        self.different = Different()
+        self.unique = True  # whether all texts are different, such as names and ids, so far
+        self.kept = pa.array([], pa.string())  # the first of these texts
         self.rows = self.valid = 0
         self.written = self.meant = self.numeric = self.blanks = 0  # counts of text cells
         self.indices: tuple[int, int] | None = None
@@ -340,18 +315,17 @@ class Survey:
         self.valid += len(cells) - cells.null_count
 
     def _add_cells(self, cells: Any) -> None:
-        numeric = self.numeric
-        if is_text(self.type) or self.values.most != 0:
-            self._add_texts(cells)
-            self.different.add(as_text(cells))
-        if is_text(self.type) and self.numeric == numeric:
-            return
-        numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
-        finite = np.isfinite(numbers)
-        self.moments.add(numbers if finite.all() else numbers[finite])
+        is_number = not is_text(self.type)
+        if not is_number or self.values.most != 0:
+            is_number |= self._add_texts(as_text(cells))
+        if is_number:
+            numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
+            finite = np.isfinite(numbers)
+            self.moments.add(numbers if finite.all() else numbers[finite])
 
-    def _add_texts(self, cells: Any) -> None:
-        counted = pc.value_counts(as_text(cells))
+    def _add_texts(self, cells: Any) -> bool:
+        """Add cells as text; return whether some of them are plain numbers."""
+        counted = pc.value_counts(cells)
         texts, counts = counted.field("values"), counted.field("counts").to_numpy()
         self.values.add(texts)
         written = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
@@ -360,13 +334,20 @@ class Survey:
         blanks = pc.count_substring_regex(texts, r"\s+").to_numpy()
         if self.styles.add(texts, counts, numeric):
             for decimal, moments in self.styled.items():
-                numbers = as_numbers(Parsed(as_text(cells), decimal).numbers)
+                numbers = as_numbers(Parsed(cells, decimal).numbers)
                 numbers = numbers.to_numpy(zero_copy_only=False)
                 moments.add(numbers[np.isfinite(numbers)])
+        if self.unique and len(self.kept) < MAX_KEPT:
+            new = cells.filter(pc.invert(pc.is_in(cells, pa.array(MISSING))))
+            new = new.slice(0, MAX_KEPT - len(self.kept))
+            again = pc.any(pc.is_in(new, self.kept), min_count=0).as_py()
+            self.unique = not again and pc.count_distinct(new).as_py() == len(new)
+            self.kept = pa.concat_arrays([self.kept, new]) if self.unique else new.slice(0, 0)
         self.written += int(counts[written].sum())
         self.meant += int(counts[~marks].sum())
         self.numeric += int(counts[numeric].sum())
         self.blanks += int((counts * blanks).sum())
+        return bool(numeric.any())
 
     def _add_entries(self, cells: Any, name: str) -> None:
         try:
