@@ -58,7 +58,7 @@ def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, floa
                 "array, and blocks of rows to learn_many and predict_many."
             )
         if memory is not None:
-            _refuse_if_named(memory)
+            memory.refuse_unnamed()
         items = list(enumerate(array.tolist()))
     row = {}
     for name, value in items:
@@ -93,14 +93,6 @@ def _finite(value: Any, name: Hashable) -> float:
     return number
 
 
-def _refuse_if_named(memory: StreamMemory) -> None:
-    if memory.has_names():
-        raise ValueError(
-            "this model was trained with named features, and an array has no names; "
-            "give a dict, a frame or an Arrow batch."
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Block:
     """A block of rows and its column names."""
@@ -122,7 +114,7 @@ class Block:
         except TypeError as error:  # a cell holds an object; `plain_row` raises ValueError too
             raise ValueError(str(error)) from None
         if names is None:
-            _refuse_if_named(memory)
+            memory.refuse_unnamed()
         elif len(set(names)) < len(names):
             raise ValueError("X has two columns with the same name; give each column its own.")
         table = sum_duplicates(table)

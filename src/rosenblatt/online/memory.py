@@ -68,24 +68,18 @@ class DictRow:
         """Return w·x, summed in the order of x; unknown features count 0."""
         s = w[X0] * self.x0
         try:
-            for name, value in self.x.items():
-                s += w[name] * value
-        except KeyError:
-            s = self._score_with_unknown(w)
+            try:
+                for name, value in self.x.items():
+                    s += w[name] * value
+            except KeyError:
+                s, get = w[X0] * self.x0, w.get
+                for name, value in self.x.items():
+                    s += get(name, 0.0) * value
         except (TypeError, OverflowError):
             raise NotNumbersError from None
         # Numbers of other types could be rounded differently from Python floats.
         if type(s) is not float or not -math.inf < s < math.inf:
             raise NotNumbersError
-        return s
-
-    def _score_with_unknown(self, w: Vector) -> float:
-        s, get = w[X0] * self.x0, w.get
-        try:
-            for name, value in self.x.items():
-                s += get(name, 0.0) * value
-        except (TypeError, OverflowError):
-            raise NotNumbersError from None
         return s
 
     def add(self, w: Vector, a: float) -> None:
@@ -226,11 +220,17 @@ class StreamMemory:
 
         The memory changes once, after all rows; an invalid row raises and changes nothing.
         """
-        predictions, copy = _new_predictions(rows), self._in_columns(layout, rows)
-        learn = rule.run_online_joint if isinstance(rows, rowformats.Joint) else rule.run_online
+        copy, predictions = self._to_arrays(rows, layout)
+        joint = isinstance(rows, rowformats.Joint)
+        learn = rule.run_online_joint if joint else rule.run_online
         if learn(rows, zero, PREDICTORS[predict_with], copy, predictions) < len(predictions):
             raise NotNumbersError
-        self.array, self.counts = self._by_vector(copy.vectors, rows), copy.counts.tolist()
+        vectors = copy.vectors
+        if isinstance(rows, rowformats.Joint):
+            if isinstance(rows.rows, rowformats.Sparse):
+                vectors = vectors.reshape(len(vectors), -1, rows.K).transpose(0, 2, 1)
+            vectors = vectors.reshape(-1, len(self.names))
+        self.array, self.counts = vectors, copy.counts.tolist()
         self.window = bytearray(copy.window)
         self.squared_radius = float(copy.squared_radius[0])
         self.surely_shorter = 0.0
@@ -240,13 +240,16 @@ class StreamMemory:
         self, rows: Rows, layout: Names, zero: int, predict_with: str
     ) -> NDArray[Any]:
         """Predict each row of a block with the chosen weights."""
-        predictions = _new_predictions(rows)
+        copy, predictions = self._to_arrays(rows, layout)
         predict = rule.run_predict_joint if isinstance(rows, rowformats.Joint) else rule.run_predict
-        predict(rows, zero, PREDICTORS[predict_with], self._in_columns(layout, rows), predictions)
+        predict(rows, zero, PREDICTORS[predict_with], copy, predictions)
         return predictions
 
-    def _in_columns(self, layout: Names, rows: Rows) -> rule.Memory:
-        """Copy the weights to arrays with columns for x0, the block's and other features."""
+    def _to_arrays(self, rows: Rows, layout: Names) -> tuple[rule.Memory, NDArray[Any]]:
+        """Return a copy of the state, with columns for x0, the block's and other features.
+
+        Return also an array for one prediction per row: a sign, or the index of a label.
+        """
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
             for vector in self.by_name():
@@ -259,21 +262,13 @@ class StreamMemory:
             if isinstance(rows.rows, rowformats.Sparse):
                 vectors = vectors.transpose(0, 2, 1)
             vectors = vectors.reshape(len(vectors), -1)
-        return rule.Memory(
-            vectors,
-            self.kept,
-            np.frombuffer(self.window, dtype=np.uint8).copy(),
-            np.array(self.counts, dtype=np.int64),
-            np.array([self.squared_radius]),
-        )
-
-    def _by_vector(self, vectors: NDArray[np.float64], rows: Rows) -> NDArray[np.float64]:
-        """Convert the weight vectors of the kernels to an array with one vector per row."""
-        if not isinstance(rows, rowformats.Joint):
-            return vectors
-        if isinstance(rows.rows, rowformats.Sparse):
-            vectors = vectors.reshape(len(vectors), -1, rows.K).transpose(0, 2, 1)
-        return vectors.reshape(-1, len(self.names))
+            predictions = np.empty(len(rows.label), dtype=np.int32)
+        else:
+            predictions = np.empty(len(rows.step), dtype=np.int8)
+        window = np.frombuffer(self.window, dtype=np.uint8).copy()
+        counts = np.array(self.counts, dtype=np.int64)
+        radius = np.array([self.squared_radius])
+        return rule.Memory(vectors, self.kept, window, counts, radius), predictions
 
     def flip_signs(self) -> None:
         """Change the sign of every weight, because the labels of +1 and -1 are exchanged."""
@@ -293,10 +288,14 @@ class StreamMemory:
             self.counts[HELD] = int(seen >= length)
         self.window[:] = bytes(length)
 
-    def has_names(self) -> bool:
-        """Return whether features are named by text, not by position."""
+    def refuse_unnamed(self) -> None:
+        """Raise ValueError if features are named by text, which an array does not have."""
         known = self.names if self.array is not None else self.V[0]
-        return any(isinstance(name, str) for name in itertools.islice(known, 2))
+        if any(isinstance(name, str) for name in itertools.islice(known, 2)):
+            raise ValueError(
+                "this model was trained with named features, and an array has no names; "
+                "give a dict, a frame or an Arrow batch."
+            )
 
     def state(self) -> dict[str, Any]:
         """Return the state as plain values, which do not depend on the sizes of blocks."""
@@ -349,13 +348,6 @@ class StreamMemory:
         _require(_is_number(squared) and squared >= 0, "its radius is not a finite number")
         self.counts = [*counts, counts[SEEN] % len(window)]
         self.window[:], self.squared_radius = window, squared
-
-
-def _new_predictions(rows: Rows) -> NDArray[Any]:
-    """Return an empty array for one prediction per row: a sign, or the index of a label."""
-    if isinstance(rows, rowformats.Joint):
-        return np.empty(len(rows.label), dtype=np.int32)
-    return np.empty(len(rows.step), dtype=np.int8)
 
 
 def _is_number(value: Any) -> bool:

@@ -200,11 +200,8 @@ class OnlinePerceptron:
         row = self._score(x)
         if self._many:
             return self.labels[self._memory.best_label(row, self._zero, self.predict_with)]
-        s = (
-            row.s
-            if self.predict_with == "last"
-            else self._memory.predicting_score(row, self.predict_with)
-        )
+        last = self.predict_with == "last"
+        s = row.s if last else self._memory.predicting_score(row, self.predict_with)
         if s > 0 or (s == 0 and self.zero == "positive"):
             return self._yes
         return self._no
@@ -405,9 +402,8 @@ class OnlinePerceptron:
     def from_state(cls, state: Mapping[str, Any], source: str = "the state") -> OnlinePerceptron:
         """Create a perceptron from a state; raise ValueError if the state is inconsistent."""
         try:
-            if (
-                len(state["window"]) != 2 * state["parameters"]["window"]
-            ):  # before memory is allocated
+            # This is checked before memory is allocated.
+            if len(state["window"]) != 2 * state["parameters"]["window"]:
                 raise ValueError("its window does not have one bit per example")
             known = state["labels"] if len(state["labels"]) > 2 else None
             model = cls(**state["parameters"], labels=known)
@@ -499,26 +495,28 @@ class OnlinePerceptron:
             if len(plan) > 1:
                 block.check()  # before the first part is learned
             self._row.copy = None
-            return [self._learn_part(block, given, *part) for part in plan]
-
-    def _learn_part(
-        self, block: Block, given: BlockLabels, begin: int, end: int, labels: Labels
-    ) -> tuple[Labels, NDArray[Any]]:
-        if labels is not self._labels:
-            block.check()
-            self._add_label(labels)
-        if self._many:
-            places = given.places(labels, begin, end)
-            lengths = np.full(len(places), self.eta0)
-            rows: Any = joint_rows(block.rows(self._x0, lengths, begin), places, len(labels.met))
-        else:
-            rows = block.rows(self._x0, given.steps(labels, self.eta0, begin, end), begin)
-        try:
-            signs = self._memory.learn_block(rows, block.layout, self._zero, self.predict_with)
-        except NotNumbersError:
-            block.check()
-            raise
-        return labels, signs
+            parts = []
+            for begin, end, labels in plan:
+                if labels is not self._labels:
+                    block.check()
+                    self._add_label(labels)
+                if self._many:
+                    places = given.places(labels, begin, end)
+                    steps = np.full(len(places), self.eta0)
+                    rows: Any = block.rows(self._x0, steps, begin)
+                    rows = joint_rows(rows, places, len(labels.met))
+                else:
+                    steps = given.steps(labels, self.eta0, begin, end)
+                    rows = block.rows(self._x0, steps, begin)
+                try:
+                    signs = self._memory.learn_block(
+                        rows, block.layout, self._zero, self.predict_with
+                    )
+                except NotNumbersError:
+                    block.check()
+                    raise
+                parts.append((labels, signs))
+            return parts
 
 
 def _rows_of(frame: Any) -> list[dict[str, Any]]:
