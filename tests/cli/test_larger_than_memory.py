@@ -154,7 +154,7 @@ def test_learn_chooses_passes_automatically_and_reports_it(run_command, tmp_path
 
 def test_a_file_that_fits_is_read_into_memory_silently(run_command, tmp_path, free_memory):
     write(tmp_path / "d.parquet", *examples())
-    needed = data.Footprint.of(Source.find("d.parquet"), Layout()).needed
+    needed = data.memory_needed(Source.find("d.parquet"), Layout())
     free_memory(2 * needed)
     assert "passes" not in run_command("separable", "d.parquet", "--target", "label")[2]
     free_memory(2 * needed - 1)

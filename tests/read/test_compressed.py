@@ -14,7 +14,7 @@ from compressors import PACKERS, as_zip
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.credit import credit
-from rosenblatt.read.data import Footprint, read_batches, read_whole
+from rosenblatt.read.data import memory_needed, read_batches, read_whole
 from rosenblatt.read.source import LONGEST_LINE, UNPACKED, Layout, Source, format_of
 
 TABLE = credit(n=40)
@@ -99,8 +99,8 @@ def test_memory_for_a_zip_is_read_from_it_and_for_others_estimated(tmp_path):
         put(tmp_path, "d.zip", as_zip(text)),
         put(tmp_path, "d.xz", lzma.compress(text)),
     )
-    assert Footprint.of(zipped, Layout()).needed == 3 * len(text)
-    assert Footprint.of(packed, Layout()).needed == 3 * UNPACKED * len(lzma.compress(text))
+    assert memory_needed(zipped, Layout()) == 3 * len(text)
+    assert memory_needed(packed, Layout()) == 3 * UNPACKED * len(lzma.compress(text))
 
 
 def tar_of(content):

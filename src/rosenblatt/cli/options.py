@@ -18,7 +18,7 @@ from rosenblatt.files import write_text
 from rosenblatt.messages import Message
 from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.convert import SUFFIX
-from rosenblatt.read.data import Footprint
+from rosenblatt.read.data import describe_excess
 from rosenblatt.read.encoding import POLICIES
 from rosenblatt.read.plan import ColumnOptions, Plan
 from rosenblatt.read.source import FORMATS, Layout, Source
@@ -158,10 +158,10 @@ REGRESSORS = (
 
 def needs_passes(console: Console, source: Source, layout: Layout, activity: str) -> bool:
     """Return whether a file is too large for memory; print a note if it is."""
-    footprint = Footprint.of(source, layout)
-    if footprint.too_large:
-        console.note(f"{source.name} needs {footprint}: {activity} in passes over the file.")
-    return footprint.too_large
+    excess = describe_excess(source, layout)
+    if excess:
+        console.note(f"{source.name} needs {excess}: {activity} in passes over the file.")
+    return bool(excess)
 
 
 def report_plan(console: Console, plan: Plan) -> None:

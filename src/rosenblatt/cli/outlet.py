@@ -36,6 +36,7 @@ class Outlet:
         # option names the file, for example "--output"; path is None for standard output.
         self.name = path or "standard output"
         self.option, self.path = option, path
+        self.short_name = None if path is None else os.path.basename(path)
         self.fd = MISSING
         self.is_file, self.is_terminal = True, False
         self._open(os.O_WRONLY)
@@ -79,7 +80,7 @@ class Outlet:
         that nothing was written after the checkpoint.
         """
         known = Fingerprint(**kept)
-        if known.name != self._short_name or (known.length is not None and not self.is_file):
+        if known.name != self.short_name or (known.length is not None and not self.is_file):
             before = f"{self.option} {known.name}" if known.name else "standard output"
             raise UsageError(
                 f"the checkpoint was made for {before}, not for {self.name}; "
@@ -135,14 +136,10 @@ class Outlet:
     def sync(self) -> dict[str, Any]:
         """Flush the file to disk and return its fingerprint."""
         if not self.is_file:
-            return asdict(Fingerprint(self._short_name))
+            return asdict(Fingerprint(self.short_name))
         os.fsync(self.fd)
         sha256 = None if self.hash is None else self.hash.hexdigest()
-        return asdict(Fingerprint(self._short_name, self.begun, self.length, sha256))
-
-    @property
-    def _short_name(self) -> str | None:
-        return None if self.path is None else os.path.basename(self.path)
+        return asdict(Fingerprint(self.short_name, self.begun, self.length, sha256))
 
     def _open(self, flags: int) -> None:
         path = self.path

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -115,15 +115,6 @@ def damaged_file_error(name: str, kind: str, error: BaseException) -> DataError:
     return DataError(f"{name} is not a whole {kind} file: {error_line(error)}")
 
 
-class Header(NamedTuple):
-    """Shape, memory order, type and position of the array in a .npy file."""
-
-    shape: tuple[int, int]
-    fortran: bool
-    dtype: np.dtype[Any]
-    begin: int
-
-
 def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Yield record batches of the table in a .npy file, with numbered columns."""
     shape, fortran, dtype, begin = read_npy_header(source)
@@ -142,8 +133,11 @@ def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
             yield _to_batch(np.frombuffer(data, dtype).reshape(-1, d), i)
 
 
-def read_npy_header(source: Source) -> Header:
-    """Read the header of a .npy file; raise DataError unless it is a numeric table."""
+def read_npy_header(source: Source) -> tuple[tuple[int, int], bool, np.dtype[Any], int]:
+    """Return shape, Fortran order, type and position of the array in a .npy file.
+
+    Raises DataError unless it is a numeric table.
+    """
     with source.open_seekable() as file:
         try:
             version = npy.read_magic(file)
@@ -158,7 +152,7 @@ def read_npy_header(source: Source) -> Header:
         )
     if end - begin < math.prod(shape) * dtype.itemsize:
         raise damaged_file_error(source.name, ".npy", EOFError("it ends too early"))
-    return Header(shape, fortran, dtype, begin)
+    return shape, fortran, dtype, begin
 
 
 def _to_batch(rows: NDArray[Any], start: int) -> Any:

@@ -58,7 +58,11 @@ def convert_file(table: FileTable) -> FileTable:
         )
     before = _file_state(source)
     marks = {KEY: _fingerprint(source, table.layout)}
-    schema = _parquet_schema(table).with_metadata(marks)
+    schema = table.schema
+    if format_of(source, table.layout) == "LIBSVM":  # entries are stored as numbers
+        at = schema.get_field_index(ENTRIES)
+        schema = schema.set(at, pa.field(ENTRIES, pa.map_(pa.int32(), pa.float64())))
+    schema = schema.with_metadata(marks)
     repeated = [field.name for field in schema if field.type == "string"]  # floats rarely repeat
     try:
         with replacing(path) as name:
@@ -94,14 +98,6 @@ def _metadata(path: Path) -> dict[bytes, bytes]:
         if path.is_file():
             return dict(pq.read_schema(path).metadata or {})
     return {}
-
-
-def _parquet_schema(table: FileTable) -> Any:
-    """Return the schema of the Parquet file, which stores LIBSVM entries as numbers."""
-    if format_of(table.source, table.layout) != "LIBSVM":
-        return table.schema
-    at = table.schema.get_field_index(ENTRIES)
-    return table.schema.set(at, pa.field(ENTRIES, pa.map_(pa.int32(), pa.float64())))
 
 
 def _read_tables(table: FileTable, schema: Any) -> Iterator[Any]:

@@ -18,15 +18,16 @@ from rosenblatt.examples import Examples
 from rosenblatt.messages import Message, Parameter, with_column
 from rosenblatt.read import columnar, csv, lines
 from rosenblatt.read.columns import normalize_types
-from rosenblatt.read.encoding import TargetColumn
+from rosenblatt.read.encoding import Encoding, TargetColumn
 from rosenblatt.read.plan import (
     ColumnOptions,
     Plan,
     check_column_names,
+    decide_columns,
     find_columns,
     make_plan,
     options_from_plan,
-    plan_encoding,
+    survey_columns,
 )
 from rosenblatt.read.source import (
     MOST_COLUMNS,
@@ -154,45 +155,20 @@ def _check_names(source: Source, schema: Any) -> None:
         raise DataError(f'{source.name}: the column name "{again}" comes twice.')
 
 
-@dataclass(frozen=True)
-class Footprint:
-    """Bytes that data need in memory, and bytes that are free (None: unknown).
-
-    Examples
-    --------
-    >>> Footprint(3_000_000_000, 4_000_000_000).too_large, Footprint(1000, None).too_large
-    (True, False)
-    """
-
-    needed: int
-    free: int | None
-
-    @classmethod
-    def of(cls, source: Source, layout: Layout) -> Footprint:
-        """Estimate the memory that a file needs."""
-        kind, packed = format_of(source, layout), source.compression is not None
-        size = None if packed else columnar.find_size(source, kind)
-        return cls(COPIES * (source.size if size is None else size), free_memory())
-
-    @property
-    def too_large(self) -> bool:
-        """Whether the data need more than half of the free memory."""
-        return self.free is not None and 2 * self.needed > self.free
-
-    def __str__(self) -> str:
-        free = "unknown" if self.free is None else in_words(self.free)
-        return f"about {in_words(self.needed)} in memory, more than half of the {free} that is free"
+def memory_needed(source: Source, layout: Layout) -> int:
+    """Estimate the bytes that a file needs in memory."""
+    kind, packed = format_of(source, layout), source.compression is not None
+    size = None if packed else columnar.find_size(source, kind)
+    return COPIES * (source.size if size is None else size)
 
 
-def in_words(size: int) -> str:
-    """Format a number of bytes.
-
-    Examples
-    --------
-    >>> in_words(3_840_000_000), in_words(12_345_678), in_words(0)
-    ('3.8 GB', '12.3 MB', '0.0 MB')
-    """
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+def describe_excess(source: Source, layout: Layout) -> str:
+    """Describe the memory that a file needs if it is more than half of what is free; else ""."""
+    needed, free = memory_needed(source, layout), free_memory()
+    if free is None or 2 * needed <= free:
+        return ""
+    a, b = (f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.1f} MB" for n in (needed, free))
+    return f"about {a} in memory, more than half of the {b} that is free"
 
 
 @dataclass(frozen=True, eq=False)
@@ -450,7 +426,11 @@ def split(
     """
     target = data.plan.target
     table = data.table.take(data.rows[train])
-    encoding = plan_encoding(table, options_from_plan(options, data.plan), data.name)
+    options = options_from_plan(options, data.plan)
+    surveys = survey_columns(table, options, data.name)
+    del surveys[target.column]
+    columns, _ = decide_columns(table, surveys, options, data.name)
+    encoding = Encoding(columns, options.missing)
     parts = []
     for part in (table, data.table.take(data.rows[test])):
         found = encoding.encode(part, data.name)

@@ -22,7 +22,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.messages import Parameter
 from rosenblatt.read.columns import Number, to_arrow
 from rosenblatt.read.convert import open_data
-from rosenblatt.read.data import Data, Footprint, data_from_table, read_data
+from rosenblatt.read.data import Data, data_from_table, describe_excess, read_data
 from rosenblatt.read.encoding import Encoding, TargetColumn, spell_label
 from rosenblatt.read.plan import ColumnOptions, Plan, check_labels
 from rosenblatt.read.source import Layout, Source
@@ -118,7 +118,7 @@ def read_input(
     given = find_input(X, y, options.target)
     options = replace(options, target=given.target[0] if given.target else None)
     if isinstance(given.rows, Source):
-        if not Footprint.of(given.rows, Layout()).too_large:
+        if not describe_excess(given.rows, Layout()):
             return replace(read_data(given.rows, Layout(), options), numbering=FROM_ZERO)
         check_passes()
         data = open_data(given.rows, Layout(), options, convert=False)

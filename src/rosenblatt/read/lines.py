@@ -56,35 +56,36 @@ def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
     for lines in WholeLines(source.text(BLOCK)):
         # An end of a line is a blank between values, and an error inside a string.
         lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if lines.strip(BLANKS):
-            batch = _parse_json_block(source, lines, done)
-            yield batch
-            done += batch.num_rows
+        if not lines.strip(BLANKS):
+            continue
+        try:
+            if is_too_deep(lines):
+                raise pa.ArrowInvalid("a line is nested too deep")
+            lines.decode()
+            table = _keep_exact(_parse_json(lines), lines)
+        except (UnicodeDecodeError, pa.ArrowException) as error:
+            raise _bad_line_error(source.name, lines, done, error) from None
+        yield table.combine_chunks().to_batches()[0]
+        done += table.num_rows
 
 
-def _parse_json_block(source: Source, lines: bytes, done: int) -> Any:
-    try:
-        if is_too_deep(lines):
-            raise pa.ArrowInvalid("a line is nested too deep")
-        lines.decode()
-        table = _keep_exact(_parse_json(lines), lines)
-    except (UnicodeDecodeError, pa.ArrowException) as error:
-        for row, line in enumerate(_non_blank(lines), done + 1):
-            try:
-                parse_object(line, _parse_int)
-            except ValueError as bad:
-                raise FileRowError(source.name, row, f": {bad}. {ONE_OBJECT}") from None
-        # Every line is a valid object, so PyArrow's message says which column differs.
-        text = error_line(error).removeprefix("JSON parse error: ")
-        number = re.search(r" in row (\d+)", text)
-        field = re.search(r"Column\(/([^)]*)\) ", text)
-        where = f", {quote_column(field[1])}" if field else ""
-        what = re.sub(r" in row \d+|Column\([^)]*\) ", "", text).rstrip(".")
-        rest = f"{where}: {what}. {ONE_OBJECT}"
-        if number is None:
-            raise DataError(f"{source.name}{rest}") from None
-        raise FileRowError(source.name, done + int(number[1]) + 1, rest) from None
-    return table.combine_chunks().to_batches()[0]
+def _bad_line_error(name: str, lines: bytes, done: int, error: Exception) -> DataError:
+    """Return the error about the first of some lines that is not one object like the others."""
+    for row, line in enumerate(_non_blank(lines), done + 1):
+        try:
+            parse_object(line, _parse_int)
+        except ValueError as bad:
+            return FileRowError(name, row, f": {bad}. {ONE_OBJECT}")
+    # Every line is a valid object, so PyArrow's message says which column differs.
+    text = error_line(error).removeprefix("JSON parse error: ")
+    number = re.search(r" in row (\d+)", text)
+    field = re.search(r"Column\(/([^)]*)\) ", text)
+    where = f", {quote_column(field[1])}" if field else ""
+    what = re.sub(r" in row \d+|Column\([^)]*\) ", "", text).rstrip(".")
+    rest = f"{where}: {what}. {ONE_OBJECT}"
+    if number is None:
+        return DataError(f"{name}{rest}")
+    return FileRowError(name, done + int(number[1]) + 1, rest)
 
 
 def unify_json(source: Source, batches: Iterable[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -106,19 +106,14 @@ def make_plan(table: Any, options: ColumnOptions, name: str) -> Plan:
     return Plan(Encoding(columns, options.missing, stop_words), target, guessed, notes)
 
 
-def plan_encoding(table: Any, options: ColumnOptions, name: str) -> Encoding:
-    """Decide the encoding of the features of a table, without regard to its labels."""
-    surveys = survey_columns(table, options, name)
-    features = {n: survey for n, survey in surveys.items() if n != options.target}
-    return Encoding(decide_columns(table, features, options, name)[0], options.missing)
-
-
 def decide_columns(
     table: Any, features: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
     """Decide the kind of each feature column; return the columns, and notes for the user."""
     empty = {n: survey for n, survey in features.items() if survey.is_empty}
-    notes: tuple[str | Message, ...] = tuple(_note_left_out(empty, "no values"))
+    notes: list[str | Message] = []
+    if empty:
+        notes.append(f"{join_words([quote_column(n) for n in empty])} left out: no values")
     used = {n: survey for n, survey in features.items() if n not in empty}
     forced = requested_kinds(table.schema.names, options)
     kinds, styles = _decide_kinds(used, forced, options, name)
@@ -128,13 +123,15 @@ def decide_columns(
             example = shorten(survey.styles.example or "")
             note = f'{quote_column(n)} looks like numbers ("{example}") but is read as '
             number = with_column("number", n)
-            notes += (Message(f"{note}{read_as[kinds[n]]}; ", number, " reads it as numbers"),)
+            notes.append(Message(f"{note}{read_as[kinds[n]]}; ", number, " reads it as numbers"))
     ids = [n for n, kind in kinds.items() if kind == "id"]
     if ids:
-        notes += (_note_ids(ids),)
+        notes.append(_note_ids(ids))
     words = _select_words(table, [n for n, kind in kinds.items() if kind == "text"], options, name)
     wordless = [n for n in words if not words[n] and options.known is None]
-    notes += tuple(_note_left_out(wordless, "no words to count"))
+    if wordless:
+        left_out = join_words([quote_column(n) for n in wordless])
+        notes.append(f"{left_out} left out: no words to count")
     columns = tuple(
         Words(n, words[n]) if n in words else _make_column(used[n], n, kind, styles.get(n))
         for n, kind in kinds.items()
@@ -143,13 +140,7 @@ def decide_columns(
     if not any(c.features for c in columns):
         why = Message("; ", _note_ids(ids)) if ids else ""
         raise DataError(f"{name}: no column is left besides the labels", why, ".")
-    return columns, notes
-
-
-def _note_left_out(columns: Collection[str], why: str) -> Iterator[str]:
-    """Yield a note that names the columns that are left out, if there are any."""
-    if columns:
-        yield f"{join_words([quote_column(n) for n in columns])} left out: {why}"
+    return columns, tuple(notes)
 
 
 def survey_columns(table: Any, options: ColumnOptions, name: str) -> dict[str, Survey]:

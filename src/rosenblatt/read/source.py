@@ -18,6 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -193,20 +194,18 @@ class TextCheck:
         """Return the block without a byte-order mark; raise DataError if a line is too long."""
         if not self.begun:
             block, self.begun = block.removeprefix(codecs.BOM_UTF8), bool(block)
-        for at in range(0, len(block), LONGEST_LINE):  # a part is not longer than the longest line
-            self._check(block[at : at + LONGEST_LINE])
+        for at in range(0, len(block), LONGEST_LINE):
+            part = block[at : at + LONGEST_LINE]  # not longer than the longest line
+            mark = b"\n" if b"\n" in part else b"\r"
+            first, last = part.find(mark), part.rfind(mark)
+            if self.open + (len(part) if first < 0 else first) > LONGEST_LINE:
+                raise DataError(
+                    f"{self.name}, line {self.lines + 1}: it is longer than {LONGEST_LINE >> 20} "
+                    "MB. Check how the lines end, or save the table as Parquet."
+                )
+            self.open = len(part) - last - 1 + (self.open if last < 0 else 0)
+            self.lines += int(np.count_nonzero(np.frombuffer(part, np.uint8) == ord(mark)))
         return block
-
-    def _check(self, part: bytes) -> None:
-        mark = b"\n" if b"\n" in part else b"\r"
-        first, last = part.find(mark), part.rfind(mark)
-        if self.open + (len(part) if first < 0 else first) > LONGEST_LINE:
-            raise DataError(
-                f"{self.name}, line {self.lines + 1}: it is longer than {LONGEST_LINE >> 20} MB. "
-                "Check how the lines end, or save the table as Parquet."
-            )
-        self.open = len(part) - last - 1 + (self.open if last < 0 else 0)
-        self.lines += int(np.count_nonzero(np.frombuffer(part, np.uint8) == ord(mark)))
 
 
 class WholeLines:
@@ -403,12 +402,17 @@ def batch_bytes() -> int:
 
 def free_memory() -> int | None:
     """Return the free memory in bytes: the least that a known limit leaves; None if unknown."""
-    known = [
-        amount
-        for amount in (_machine_memory(), _group_memory(), *_limit_memory())
-        if amount is not None
-    ]
-    return max(0, min(known)) if known else None
+    known = [_machine_memory(), _group_memory()]
+    with suppress(ImportError):  # not available on all systems
+        import resource
+
+        status = _fields("/proc/self/status")
+        pairs = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
+        for kind, name in pairs:
+            if (most := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
+                known.append(most - 1024 * status.get(name, 0))
+    left = [amount for amount in known if amount is not None]
+    return max(0, min(left)) if left else None
 
 
 def _machine_memory() -> int | None:
@@ -443,17 +447,6 @@ def _group_memory() -> int | None:
             if place == top:
                 break
     return min(left, default=None)
-
-
-def _limit_memory() -> list[int]:
-    try:
-        import resource
-    except ImportError:  # not available on this system
-        return []
-    status = _fields("/proc/self/status")
-    pairs = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
-    limits = [(resource.getrlimit(kind)[0], 1024 * status.get(name, 0)) for kind, name in pairs]
-    return [most - used for most, used in limits if most != resource.RLIM_INFINITY]
 
 
 def _lines(path: str | Path) -> list[str]:
