@@ -128,7 +128,7 @@ def test_few_rows_of_many_columns_need_little_more_memory_than_their_values():
     columns = [np.arange(8.0)] * 10_000
     interleave_columns(columns)  # compiled
     tracemalloc.start()
-    X = interleave_columns(columns).X
+    X = interleave_columns(columns)[0]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert np.array_equal(X, np.tile(np.arange(8.0)[:, np.newaxis], 10_000))
