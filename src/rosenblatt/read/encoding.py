@@ -14,10 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import rosenblatt.scoring as scoring
-from rosenblatt.engine import Kernel
 from rosenblatt.errors import BadCellError, DataError
-from rosenblatt.examples import SINGLE_SQUARES, sum_of_squares
+from rosenblatt.examples import sum_of_squares
 from rosenblatt.read.columns import (
     MISSING,
     Category,
@@ -127,7 +125,16 @@ class Encoding:
         if bad:
             self._raise_first_error(table, min(bad, key=lambda cell: cell.row), name)
         rows = np.flatnonzero(keep)
-        X = self._join_columns(blocks)
+        if self.is_sparse:
+            from scipy.sparse import csr_array, hstack
+
+            X = hstack([csr_array(block) for block in blocks], format="csr")
+            X.indices = X.indices.astype(np.int32, copy=False)
+            X.indptr = X.indptr.astype(np.int32, copy=False)
+        else:
+            dense = [to_dense(block) for block in blocks]
+            X = np.empty((len(keep), sum(block.shape[1] for block in dense)))  # in row order
+            np.concatenate(dense, axis=1, out=X)
         return Encoded(X if len(rows) == len(keep) else X[rows], rows)
 
     def _raise_first_error(self, table: Any, bad: BadCellError, name: str) -> NoReturn:
@@ -178,18 +185,6 @@ class Encoding:
             keep &= ~missing
             return numbers
         return np.where(np.isnan(numbers), column.mean if self.missing == "mean" else 0.0, numbers)
-
-    def _join_columns(self, blocks: list[Any]) -> Any:
-        if self.is_sparse:
-            from scipy.sparse import csr_array, hstack
-
-            joined = hstack([csr_array(block) for block in blocks], format="csr")
-            joined.indices = joined.indices.astype(np.int32, copy=False)
-            joined.indptr = joined.indptr.astype(np.int32, copy=False)
-            return joined
-        dense = [to_dense(block) for block in blocks]
-        X = np.empty((len(dense[0]), sum(block.shape[1] for block in dense)))  # in row order
-        return np.concatenate(dense, axis=1, out=X)
 
 
 @dataclass(frozen=True)
@@ -391,8 +386,6 @@ class UnseenCategories:
 
 ENTRIES = 1 << 18  # numbers transposed at a time: they stay in the cache
 FEWEST = 1 << 10  # minimum number of rows transposed at a time
-APART = 8  # padding of columns, against cache conflicts at round distances
-FEW = 1 << 16  # for fewer numbers, compiling takes longer than it saves
 
 
 def interleave_columns(
@@ -408,43 +401,9 @@ def interleave_columns(
     (array([[1., 3.],
            [2., 4.]]), 30.0)
     """
-    n, d = len(columns[0]), len(columns)
-    if n * d < FEW:
-        X = np.stack(columns, axis=1, dtype=dtype, casting="unsafe")
-        return X, sum_of_squares(X)
-    X, squares = np.empty((n, d), dtype), 0.0
-    rows = min(n, max(FEWEST, ENTRIES // d // FEWEST * FEWEST))
-    together = np.empty((d, rows + APART), dtype)
-    for begin in range(0, n, rows):
-        part = together[:, : min(rows, n - begin)]
-        for j, column in enumerate(columns):
-            part[j] = column[begin : begin + rows]
-        x = X[begin : begin + rows].reshape(-1)
-        with np.errstate(all="ignore"):  # as compiled code does
-            squares += transposed(together.reshape(-1), x, d, part.shape[1])
-    low, high = SINGLE_SQUARES
-    exact = dtype == np.float64 or low < squares / X.size < high
-    return X, squares if exact else sum_of_squares(X)
-
-
-def transpose(c, x, d, N):  # type: ignore[no-untyped-def]
-    """Copy columns, stored one after the other in c, to rows of x; return the sum of squares.
-
-    x[n·d + j] is c[j·S + n].
-
-    Unsigned indices need no wrap-around.
-    """
-    one, S = np.uint64(1), np.uint64(len(c) // d)
-    i, q = np.uint64(0), 0.0
-    for n in range(N):
-        k = np.uint64(n)
-        for _ in range(d):
-            x[i] = c[k]
-            i += one
-            k += S
-    for j in range(d):
-        q += scoring.squared_length(c[j * S : j * S + np.uint64(N)])  # type: ignore[no-untyped-call]
-    return q
-
-
-transposed = Kernel(transpose, scoring.bind, work=lambda c, x, d, N: 2 * len(x))
+    X = np.empty((len(columns[0]), len(columns)), dtype)
+    rows = max(FEWEST, ENTRIES // len(columns))
+    for begin in range(0, len(X), rows):
+        part = [column[begin : begin + rows] for column in columns]
+        X[begin : begin + rows] = np.array(part, dtype).T
+    return X, sum_of_squares(X)
