@@ -317,6 +317,7 @@ class OnlinePerceptron:
         """
         from rosenblatt.model import read_model
         from rosenblatt.online.raw import RawColumns
+        from rosenblatt.read.columns import Entries
 
         found = read_model(fspath(path))
         if found.stream is None:
@@ -324,7 +325,8 @@ class OnlinePerceptron:
         else:
             model = cls.from_state(found.stream, str(path))
         raw = RawColumns(found.encoding, found.target.column, found.width)
-        if (found.stream is None or raw.target) and not raw.has_entries:
+        by_index = any(isinstance(column, Entries) for column in raw.columns.values())
+        if (found.stream is None or raw.target) and not by_index:  # rows need encoding
             model._raw = raw
         return model
 

@@ -40,11 +40,6 @@ class RawColumns:
         columns = tuple(c for c in self.encoding.columns if isinstance(c, Number))
         return Encoding(columns, self.encoding.missing)
 
-    @property
-    def has_entries(self) -> bool:
-        """Whether features are named by index, as in LIBSVM files, and need no encoding."""
-        return any(isinstance(column, Entries) for column in self.encoding.columns)
-
     def encode(self, x: Mapping[Any, Any], known: Collection[Hashable]) -> dict[Hashable, float]:
         """Return the features of a row; a missing category has one only if `known` contains it."""
         numbers, row = self._read_numbers(x), dict[Hashable, float]()

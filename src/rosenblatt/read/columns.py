@@ -30,17 +30,13 @@ class Column:
     """Base class of the kinds of columns; by default, a column is read as text."""
 
     kind: ClassVar[str]
+    type: ClassVar[Any] = pa.string()  # to read the column as, if the file format has no types
     name: str  # in the file
 
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the features that encode the column."""
         raise NotImplementedError
-
-    @property
-    def type(self) -> Any:
-        """Arrow type to read the column as, if the file format has no types."""
-        return pa.string()
 
     def encode(self, cells: Any) -> Any:
         """Encode cells as rows of an array or CSR matrix; NaN where a number is missing."""
@@ -61,6 +57,7 @@ class Number(Column):
     """
 
     kind: ClassVar[str] = "number"
+    type: ClassVar[Any] = pa.float64()
     name: str
     mean: float = 0.0
     spread: float = 1.0  # standard deviation, which makes weights comparable
@@ -73,10 +70,6 @@ class Number(Column):
     def promised(self) -> str:
         """Description of a valid cell, for messages."""
         return "a number"
-
-    @property
-    def type(self) -> Any:
-        return pa.float64()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
         cells = flatten(cells)
@@ -106,10 +99,7 @@ class Flag(Number):
     """A column of true and false values, encoded as 1 and 0."""
 
     kind: ClassVar[str] = "flag"
-
-    @property
-    def type(self) -> Any:
-        return pa.bool_()
+    type: ClassVar[Any] = pa.bool_()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
         if is_text(flatten(cells).type):
@@ -129,12 +119,9 @@ class Written(Number):
     """
 
     kind: ClassVar[str] = "written number"
+    type: ClassVar[Any] = pa.string()
     decimal: str = "."
     mark: str = ""
-
-    @property
-    def type(self) -> Any:
-        return pa.string()
 
     @property
     def promised(self) -> str:

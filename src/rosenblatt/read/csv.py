@@ -133,8 +133,18 @@ def encoding_of(head: bytes, request: str | None) -> str:
 class SplitLines:
     """Lines split at a separator; `cells` is None if lines have different numbers of cells."""
 
+    quote: str | None  # the quotation mark; None if quotation marks are part of the text
+
     def __init__(self, text: bytes, separator: str) -> None:
-        self.separator, self.quote = separator, _detect_quote(text, separator)
+        self.separator, self.quote = separator, None if separator == BLANKS else '"'
+        if separator == "\t" and b'"' in text:
+            # Marks are quotes only if each cell that begins with a mark also ends with one.
+            cells = split_cells(text, separator, None)
+            for column in () if cells is None else cells.columns:
+                begins = pc.match_substring_regex(column, '^"')
+                ends = pc.match_substring_regex(column, '^".*"$')
+                if pc.any(pc.and_not(begins, ends)).as_py():
+                    self.quote = None
         self.cells = split_cells(text, separator, self.quote)
         self.columns = 0 if self.cells is None else int(self.cells.num_columns)
 
@@ -172,27 +182,6 @@ def _has_decimal_commas(cut: SplitLines) -> bool:
                 return False
             found = True
     return found
-
-
-def _detect_quote(text: bytes, separator: str) -> str | None:
-    """Return the quotation mark, or None if quotation marks are part of the text.
-
-    In a tab-separated file, marks are quotes only if each cell that begins with a mark also ends
-    with one.
-    """
-    if separator == BLANKS or b'"' not in text:
-        return None if separator == BLANKS else '"'
-    if separator != "\t":
-        return '"'
-    cells = split_cells(text, separator, None)
-    if cells is None:
-        return '"'
-    for column in cells.columns:
-        begins = pc.match_substring_regex(column, '^"')
-        ends = pc.match_substring_regex(column, '^".*"$')
-        if pc.any(pc.and_not(begins, ends)).as_py():
-            return None
-    return '"'
 
 
 def split_cells(text: bytes, separator: str, quote: str | None) -> Any:

@@ -350,9 +350,8 @@ def read_in_passes(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
     """Decide the kind of each column of a file; return data that are read again in every pass."""
-    with locate_errors(source, layout):
-        layout = with_types(source, layout, options)
-    return plan_file(FileTable.of(source, layout), options, adjust)
+    table = FileTable.of(source, with_types(source, layout, options))
+    return plan_file(table, options, adjust)
 
 
 def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:

@@ -386,6 +386,7 @@ class UnseenCategories:
 
 ENTRIES = 1 << 18  # numbers transposed at a time: they stay in the cache
 FEWEST = 1 << 10  # minimum number of rows transposed at a time
+APART = 8  # padding of columns, against cache conflicts at round distances
 
 
 def interleave_columns(
@@ -401,9 +402,12 @@ def interleave_columns(
     (array([[1., 3.],
            [2., 4.]]), 30.0)
     """
-    X = np.empty((len(columns[0]), len(columns)), dtype)
-    rows = max(FEWEST, ENTRIES // len(columns))
-    for begin in range(0, len(X), rows):
-        part = [column[begin : begin + rows] for column in columns]
-        X[begin : begin + rows] = np.array(part, dtype).T
+    n, d = len(columns[0]), len(columns)
+    X, size = np.empty((n, d), dtype), min(n, max(FEWEST, ENTRIES // d))
+    together = np.empty((d, size + APART), dtype)
+    for begin in range(0, n, size or 1):
+        rows = X[begin : begin + size]
+        for j, column in enumerate(columns):
+            together[j, : len(rows)] = column[begin : begin + size]
+        rows[:] = together[:, : len(rows)].T
     return X, sum_of_squares(X)
