@@ -236,13 +236,13 @@ def _find_target(
         return find_column(names, options.target, "target"), ""
     if any(survey.entries for survey in surveys.values()):
         return LABEL, ""
-    two = [n for n, s in surveys.items() if s.labels is not None and len(s.labels.values) == 2]
+    two = [n for n, s in surveys.items() if len(s.labels) == 2]
     forced = requested_kinds(names, options)
     few = two or [
         n
         for n, s in surveys.items()
         if n not in forced and is_text(s.type) and not s.is_empty
-        if s.labels is not None and 2 < len(s.labels.values) <= FEW
+        if 2 < len(s.labels) <= FEW
         if _decide_kind(s) == "category"
     ]
     if len(few) == 1:
@@ -297,7 +297,7 @@ def _decide_labels(
     check_readable(survey.type, name, column)
     positive, any_values = request
     labels = _sort_labels(survey)
-    many = survey.labels is not None and survey.labels.many
+    many = len(survey.labels) > MAX_LABELS
     where = f"{name}, {quote_column(column)}"
     if many or len(labels) < 2:
         if many:
@@ -320,7 +320,7 @@ def _decide_labels(
 
 def _sort_labels(survey: Survey) -> list[Any]:
     """Sort the labels; decimals become floats only if float64 distinguishes all of them."""
-    labels = [] if survey.labels is None else list(survey.labels.values)
+    labels = list(survey.labels)
     if not pa.types.is_decimal(survey.type):
         return sorted(labels)
     numbers = {float(label) for label in labels}
@@ -459,7 +459,7 @@ def _make_column(survey: Survey, name: str, kind: str, style: Style | None) -> C
         first = 0 if low == 0 else 1
         return Entries(name, first, high - first + 1)
     if kind == "category":
-        return Category(name, tuple(sorted(survey.values.values)))
+        return Category(name, tuple(sorted(survey.values)))
     if style is not None:
         moments = survey.styled[style[0]] if is_text(survey.type) else survey.moments
         return Written(name, *moments.found(), *style)
@@ -473,14 +473,15 @@ def _decide_kind(survey: Survey) -> str:
         return "number"
     if not pa.types.is_dictionary(survey.type) and survey.numeric >= MOSTLY * survey.meant:
         return "number"
-    different = len(survey.values.values)
+    different = len(survey.values)
     words = survey.blanks / survey.written + 1
     text = words >= 2 and not _looks_like_numbers(survey)
     if survey.unique and len(survey.kept) > 1 and not text:
         return "id"
     if pa.types.is_dictionary(survey.type):
         return "category"
-    if survey.values.many or (2 * different > survey.rows and words >= 2):
+    many = survey.most is not None and different > survey.most
+    if many or (2 * different > survey.rows and words >= 2):
         return "text"
     return "category"
 

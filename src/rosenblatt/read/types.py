@@ -203,24 +203,12 @@ def parts(table: Any) -> Iterator[Any]:
             yield batch.slice(start, RUN)
 
 
-class Distinct:
-    """A set of distinct values, up to a maximum number of values."""
-
-    def __init__(self, most: int | None) -> None:
-        self.most = most
-        self.values: dict[Any, None] = {}
-
-    @property
-    def many(self) -> bool:
-        """Whether there are more values than the maximum."""
-        return self.most is not None and len(self.values) > self.most
-
-    def add(self, values: Any) -> None:
-        """Add the distinct values of a batch, an Arrow array, to those known."""
-        if not self.many:
-            most = len(values) if self.most is None else self.most + 1
-            new = values if len(values) <= most else values.slice(0, most)
-            self.values.update(dict.fromkeys(new.to_pylist()))
+def collect(values: dict[Any, None], new: Any, most: int | None) -> None:
+    """Add the values of an Arrow array until there are more than `most`; None adds them all."""
+    if most is None:
+        values.update(dict.fromkeys(new.to_pylist()))
+    elif len(values) <= most:
+        values.update(dict.fromkeys(new.slice(0, most + 1).to_pylist()))
 
 
 class Moments:
@@ -281,8 +269,8 @@ class Survey:
         self, kind: Any, values: int | None, may_be_target: bool, entries: bool = False
     ) -> None:
         self.type, self.entries = kind, entries
-        self.labels = Distinct(MAX_LABELS) if may_be_target and not unusable_content(kind) else None
-        self.values = Distinct(values)
+        self.may_be_target, self.labels = may_be_target, dict[Any, None]()
+        self.most, self.values = values, dict[Any, None]()
         self.moments = Moments()
         self.styles, self.styled = Styles(), {decimal: Moments() for decimal in DECIMALS}
         self.unique = True  # whether all texts are different, such as names and ids, so far
@@ -308,26 +296,23 @@ class Survey:
             bad.row += self.rows
             raise
         if not self.entries and not unusable_content(self.type):
-            if self.labels is not None and not self.labels.many:
-                self.labels.add(pc.unique(plain_labels(cells)).drop_null())
-            self._add_cells(cells)
+            if self.may_be_target and len(self.labels) <= MAX_LABELS:
+                collect(self.labels, pc.unique(plain_labels(cells)).drop_null(), MAX_LABELS)
+            is_number = not is_text(self.type)
+            if not is_number or self.most != 0:
+                is_number |= self._add_texts(as_text(cells))
+            if is_number:
+                numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
+                finite = np.isfinite(numbers)
+                self.moments.add(numbers if finite.all() else numbers[finite])
         self.rows += len(cells)
         self.valid += len(cells) - cells.null_count
-
-    def _add_cells(self, cells: Any) -> None:
-        is_number = not is_text(self.type)
-        if not is_number or self.values.most != 0:
-            is_number |= self._add_texts(as_text(cells))
-        if is_number:
-            numbers = as_numbers(cells).to_numpy(zero_copy_only=False)
-            finite = np.isfinite(numbers)
-            self.moments.add(numbers if finite.all() else numbers[finite])
 
     def _add_texts(self, cells: Any) -> bool:
         """Add cells as text; return whether some of them are plain numbers."""
         counted = pc.value_counts(cells)
         texts, counts = counted.field("values"), counted.field("counts").to_numpy()
-        self.values.add(texts)
+        collect(self.values, texts, self.most)
         written = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
         marks = pc.is_in(texts, pa.array(MISSING)).to_numpy(zero_copy_only=False)
         numeric = as_numbers(texts).is_valid().to_numpy(zero_copy_only=False)
