@@ -10,10 +10,10 @@ import pytest
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.chunks import LineStream
 from rosenblatt.read.data import read_batches, read_schema, read_whole
 from rosenblatt.read.feed import Place
 from rosenblatt.read.source import LONGEST_LINE, MOST_COLUMNS
+from rosenblatt.read.streams import LineStream
 
 MARKS = {
     "utf-8": codecs.BOM_UTF8,

@@ -34,14 +34,6 @@ from rosenblatt.online import OnlinePerceptron
 from rosenblatt.online.raw import RawColumns
 from rosenblatt.online.rows import NOT_A_LABEL, Block, BlockLabels, Labels, plain_row
 from rosenblatt.read import Layout
-from rosenblatt.read.chunks import (
-    FIRST_LINES,
-    Feed,
-    detect_feed,
-    feed_from_json,
-    feed_to_json,
-    open_stream,
-)
 from rosenblatt.read.columns import Category, Column, Flag, Number, Words, Written
 from rosenblatt.read.csv import CsvFeed
 from rosenblatt.read.encoding import Encoding
@@ -57,6 +49,14 @@ from rosenblatt.read.feed import (
 from rosenblatt.read.lines import LABEL, JsonFeed, LibsvmFeed
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import map_in_threads, number_columns
+from rosenblatt.read.streams import (
+    FIRST_LINES,
+    Feed,
+    detect_feed,
+    feed_from_json,
+    feed_to_json,
+    open_stream,
+)
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
 EVERY = 100_000
