@@ -30,6 +30,7 @@ class Column:
     """Base class of the kinds of columns; by default, a column is read as text."""
 
     kind: ClassVar[str]
+    noun: ClassVar[str] = "numeric column"  # under which columns or features are counted
     type: ClassVar[Any] = pa.string()  # to read the column as, if the file format has no types
     name: str  # in the file
 
@@ -99,6 +100,7 @@ class Flag(Number):
     """A column of true and false values, encoded as 1 and 0."""
 
     kind: ClassVar[str] = "flag"
+    noun: ClassVar[str] = "true/false column"
     type: ClassVar[Any] = pa.bool_()
 
     def encode(self, cells: Any) -> NDArray[np.float64]:
@@ -143,6 +145,7 @@ class Category(Column):
     """
 
     kind: ClassVar[str] = "category"
+    noun: ClassVar[str] = "categorical column"
     name: str
     values: tuple[str, ...]
 
@@ -169,6 +172,7 @@ class Words(Column):
     """A text column, encoded as the number of times that each known word occurs."""
 
     kind: ClassVar[str] = "words"
+    noun: ClassVar[str] = "word"
     name: str
     values: tuple[str, ...]
 
@@ -193,6 +197,7 @@ class Entries(Column):
     """
 
     kind: ClassVar[str] = "entries"
+    noun: ClassVar[str] = "feature"
     name: str
     first: int
     size: int

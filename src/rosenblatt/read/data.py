@@ -44,15 +44,6 @@ from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
-# Names under which the columns or features of each kind are counted.
-KINDS = {
-    "number": "numeric column",
-    "written number": "numeric column",
-    "flag": "true/false column",
-    "category": "categorical column",
-    "words": "word",
-    "entries": "feature",
-}
 KEEP_ROWS = Message(
     "Give ",
     Parameter("missing", "mean"),
@@ -282,7 +273,7 @@ class Data:
         plan, kinds = self.plan, dict[str, int]()
         for column in plan.encoding.columns:
             count = 1 if column.kind == "category" else len(column.features)
-            kinds[KINDS[column.kind]] = kinds.get(KINDS[column.kind], 0) + count
+            kinds[column.noun] = kinds.get(column.noun, 0) + count
         parts = ", ".join(plural(n, kind) for kind, n in kinds.items())
         target = plan.target
         pair = join_words([shorten(one) for one in target.spellings], joint="or")
