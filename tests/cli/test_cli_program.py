@@ -66,6 +66,11 @@ def test_the_help_of_a_command_begins_as_in_the_list():
         assert rosenblatt.get_command(None, command).get_short_help_str(200) == what
 
 
+def test_the_program_without_arguments_prints_its_help(program):
+    done = program()
+    assert (done.returncode, done.stdout) == (0, program("--help").stdout)
+
+
 def test_version_prints_the_version(program):
     import rosenblatt
 

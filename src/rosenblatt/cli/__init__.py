@@ -180,7 +180,10 @@ def _run_command(arguments: list[str]) -> int:
     if os.environ.get(COMPLETE):  # set by a shell that completes a command line
         rosenblatt.main(arguments, "rosenblatt", COMPLETE, standalone_mode=False)
     try:
-        with rosenblatt.make_context("rosenblatt", list(arguments)) as context:
+        given = list(arguments) or [
+            "--help"
+        ]  # for newer versions of Click, no argument is an error
+        with rosenblatt.make_context("rosenblatt", given) as context:
             return int(rosenblatt.invoke(context) or 0)
     except click.exceptions.Exit as end:  # after --help, for example
         return end.exit_code
