@@ -352,17 +352,9 @@ def row_codes(examples: Examples) -> Codes:
     Codes are cached for the same examples.
     """
     known = _codes.get(examples)
-    if known is None:
-        known = _codes[examples] = _row_codes(examples)
-    return known
-
-
-_codes: WeakKeyDictionary[Examples, Codes] = WeakKeyDictionary()
-
-
-def _row_codes(examples: Examples) -> Codes:
-    codes = np.zeros(examples.n, dtype=np.uint64)
-    odd = _odd_constants(examples.d)
+    if known is not None:
+        return known
+    codes, odd = np.zeros(examples.n, dtype=np.uint64), _odd_constants(examples.d)
     if examples.is_sparse:
         for start, X, _ in examples.batches():
             stored = np.flatnonzero(np.diff(X.indptr))
@@ -370,17 +362,20 @@ def _row_codes(examples: Examples) -> Codes:
             terms = (bits ^ (bits >> HALF)) * odd[X.indices]
             if len(stored):
                 codes[start + stored] = np.add.reduceat(terms, X.indptr[stored])
-        return codes
+    else:
+        table = examples.X.view()
+        table.flags.writeable = False  # so that one compilation is enough for all arrays
 
-    X = examples.X.view()
-    X.flags.writeable = False  # so that one compilation is enough for all arrays
+        def part(rows: slice) -> None:
+            with np.errstate(over="ignore"):  # codes are taken modulo 2^64
+                add_up_bits(table[rows], odd, codes[rows])
 
-    def part(rows: slice) -> None:
-        with np.errstate(over="ignore"):  # codes are taken modulo 2^64
-            add_up_bits(X[rows], odd, codes[rows])
-
-    in_threads(part, examples.n, X.size)
+        in_threads(part, examples.n, table.size)
+    _codes[examples] = codes
     return codes
+
+
+_codes: WeakKeyDictionary[Examples, Codes] = WeakKeyDictionary()
 
 
 def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
