@@ -255,7 +255,7 @@ def _bind_primitives() -> None:
     )
     bind_by_format(k.ahead, lambda D: k.ahead_joint if is_joint(D) else k.ahead_of_two)
     bind_by_format(k.block, lambda D: k.block_sparse if is_sparse(D.types[0]) else k.block_dense)
-    helpers(k.best_competitor, k.sign, k.wrong, k.largest, kernels.mistakes)
+    helpers(k.best_competitor, k.sign, k.mistaken, k.wrong, k.largest, kernels.mistakes)
 
 
 @functools.cache
@@ -287,8 +287,7 @@ def _bind_orders() -> None:
     def counting(D, order, zero, w, k):  # type: ignore[no-untyped-def]
         first = order.start
         for n in range(first + k, order.stop):
-            row = np.uint64(n)
-            if rowformats.wrong(rowformats.score(D, row, w), D.step[row] >= 0, zero):
+            if rowformats.mistaken(D, np.uint64(n), w, zero):
                 return n - first, n
         return order.stop - first, rowformats.NONE
 

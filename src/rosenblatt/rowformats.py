@@ -145,6 +145,11 @@ def sign(s, zero):
     return zero
 
 
+def mistaken(D, n, w, zero):
+    """Return whether w misclassifies row n."""
+    return wrong(score(D, n, w), D.step[n] >= 0, zero)
+
+
 def wrong(s, positive, zero):
     """Return whether score s misclassifies a row with label +1 (if `positive`) or -1.
 
@@ -167,7 +172,7 @@ def mistake(D, n, w, zero):
 
 def mistake_of_two(D, n, w, zero):
     """Return n if w misclassifies row n, else NONE."""
-    return np.int64(n) if wrong(score(D, n, w), D.step[n] >= 0, zero) else NONE
+    return np.int64(n) if mistaken(D, n, w, zero) else NONE
 
 
 def mistake_joint(D, n, w, zero):
