@@ -67,4 +67,4 @@ def firefox():
                 yield Tab(socket)
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=180)

@@ -31,12 +31,8 @@ def _():
 """
 
 
-@contextlib.contextmanager
-def running(module, *arguments, folder):
-    """A server in a process of its own, once it answers; gives its address."""
-    for wanted in (module, "anywidget"):
-        if importlib.util.find_spec(wanted) is None:
-            missing(f"{wanted} is not installed")
+def start(module, *arguments, folder):
+    """Start a server and wait until it answers or has ended; return its process and address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -48,12 +44,25 @@ def running(module, *arguments, folder):
         stderr=subprocess.DEVNULL,
         env={**os.environ, **folders, "JUPYTER_RUNTIME_DIR": str(folder / "run")},
     )
+    address = f"http://127.0.0.1:{port}"
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(address, timeout=5).close()
+            break
+    return process, address
+
+
+@contextlib.contextmanager
+def running(module, *arguments, folder):
+    """A server in a process of its own, once it answers; gives its address."""
+    for wanted in (module, "anywidget"):
+        if importlib.util.find_spec(wanted) is None:
+            missing(f"{wanted} is not installed")
+    for _ in range(3):  # another program may take a free port before the server does
+        process, address = start(module, *arguments, folder=folder)
+        if process.poll() is None:
+            break
     try:
-        address = f"http://127.0.0.1:{port}"
-        while process.poll() is None:
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(address, timeout=5).close()
-                break
         assert process.poll() is None, f"{module} ended by itself"
         yield address
     finally:
@@ -72,7 +81,13 @@ def looks_right(page):
         page.locator(f"[data-fact=t]:text-is('{t}')").wait_for()
 
 
-LAB = ("--no-browser", "--allow-root", "--IdentityProvider.token=", "--LabApp.news_url=")
+LAB = (
+    "--no-browser",
+    "--allow-root",
+    "--IdentityProvider.token=",
+    "--LabApp.news_url=",
+    "--ServerApp.port_retries=0",
+)
 
 
 def notebook(*outputs):
