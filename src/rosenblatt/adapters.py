@@ -27,12 +27,13 @@ MODELS = {
 # Families of a GLM and their links, with the family of `separation` that each pair has. With a log
 # link, only rows with y = 0 can make estimates infinite. The Gaussian and inverse Gaussian families
 # are missing: there, even y > 0 does not keep the fitted mean away from 0.
-RISING = ("Logit", "Probit", "CLogLog", "LogLog", "Cauchy", "CDFLink")
+RISING = ("logit", "probit", "cloglog", "loglog", "cauchy", "cdflink")
 COUNTS = ("Binomial", "Poisson", "NegativeBinomial", "Tweedie", "Gamma")
 LINKS = dict.fromkeys(product(["Binomial"], RISING), "binomial")
-LINKS |= dict.fromkeys(product(COUNTS, ["Log"]), "poisson")
-LINKS["Binomial", "Log"] = "log-binomial"
-FITTED = ("Logit", "Probit", "CLogLog", "LogLog", "Log")  # links of a binomial GLM fitted here
+LINKS |= dict.fromkeys(product(COUNTS, ["log"]), "poisson")
+LINKS["Binomial", "log"] = "log-binomial"
+# Links of a GLM whose estimates are fitted here.
+FITTED = {"Binomial": ("logit", "probit", "cloglog", "loglog", "log"), "Poisson": ("log",)}
 
 UNFITTED = "the estimates of {} cannot be fitted here; fit your model without the rows in s.rows."
 
@@ -78,7 +79,7 @@ def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
         trials = np.asarray(getattr(model, "n_trials", 1), dtype=np.float64)
         counts.append(np.broadcast_to(trials, len(X)))
     weights = np.multiply.reduce(counts) if counts else None
-    family = family or _family(model)
+    family, link, unfitted = _find_family(model, family)
     y, labels = np.asarray(model.endog), getattr(model, "_ynames_map", None)
     groups = None
     if family == "multinomial" and labels and y.ndim == 1:
@@ -100,12 +101,11 @@ def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
         y, groups = np.column_stack((y, event)), model.strata
     elif family == "conditional":
         groups = np.asarray(model.groups)
-    offset, (link, unfitted) = _offset(model, len(X)), _link(model)
     efron = getattr(model, "ties", "") == "efron"
     labels = getattr(getattr(model, "data", None), "row_labels", None)  # of the rows it kept
     return ForeignModel(
         *(X, tuple(names), y, family, weights, groups),
-        offset=offset,
+        offset=_offset(model, len(X)),
         efron=efron,
         link=link,
         unfitted=unfitted,
@@ -158,40 +158,29 @@ def _offset(model: Any, n: int) -> Any:
     return total if total.any() else None
 
 
-def _link(model: Any) -> tuple[str, str]:
-    """Return the link of a binomial model, and a message if that link cannot be fitted here."""
+def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
+    """Return the family of a model, the link if it is binomial, and why it is not fitted here."""
     name, own = type(model).__name__, getattr(model, "family", None)
-    link = "probit" if name == "Probit" else ""
+    link, found = "probit" if name == "Probit" else "", MODELS.get(name)
     if own is not None:
-        family, found = type(own).__name__, type(getattr(own, "link", None)).__name__
-        name = f"{family} with the link {found}"
-        links = {"Poisson": ["log"], "Binomial": [one.casefold() for one in FITTED]}
-        known = found.casefold() in links.get(family, [])
-        link = found.casefold() if known and family == "Binomial" else ""
+        kind, called = type(own).__name__, type(getattr(own, "link", None)).__name__
+        name = f"{kind} with the link {called}"
+        called = called.casefold()  # older releases of statsmodels also have lowercase names
+        found, fitted = LINKS.get((kind, called)), called in FITTED.get(kind, ())
+        link = called if fitted and kind == "Binomial" else ""
     elif name == "OrderedModel":
-        known = getattr(model.distr, "name", "") == "logistic" and _offset(model, 1) is None
+        fitted = (
+            getattr(model.distr, "name", "") == "logistic"
+            and _offset(model, len(model.exog)) is None
+        )
     elif name in ("PHReg", "ConditionalLogit"):
-        extra = [getattr(model, what, None) for what in ("entry", "offset")]
-        known = all(some is None for some in extra)
+        fitted = all(getattr(model, what, None) is None for what in ("entry", "offset"))
     else:
-        known = name in ("Logit", "Probit", "MNLogit", "Poisson")
-    return link, "" if known else UNFITTED.format(name)
-
-
-def _family(model: Any) -> str:
-    own = getattr(model, "family", None)
-    if own is None:
-        name = type(model).__name__
-        found = MODELS.get(name)
-    else:
-        name, link = type(own).__name__, type(getattr(own, "link", None)).__name__
-        # Older releases of statsmodels also have these links under lowercase names.
-        known = {link.casefold(): link for _, link in LINKS}
-        found = LINKS.get((name, known.get(link.casefold(), link)))
-        name = f"{name} with the link {link}"
-    if found is None:
+        fitted = name in ("Logit", "Probit", "MNLogit", "Poisson")
+    family = family or found
+    if family is None:
         raise ValueError(
             f"rosenblatt does not know whether estimates of {name} can be infinite; "
             "give family=, one of the families of rosenblatt.separation."
         )
-    return found
+    return family, link, "" if fitted else UNFITTED.format(name)

@@ -17,16 +17,7 @@ CREDIT = """age,salary,approved
 """
 XOR = "a,b,label\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n"
 TRIAL = "dose,ward,died\n1,east,no\n2,east,no\n3,west,no\n3,west,yes\n4,west,yes\n"
-KINDS = "x,z,kind\n0,0,low\n1,0,low\n4,1,mid\n5,1,mid\n9,0,top\n8,0,top\n"
-MIXED = "x,kind\n0,low\n1,mid\n2,low\n3,top\n4,mid\n5,top\n"
-FILES = {
-    "kinds.csv": KINDS,
-    "mixed.csv": MIXED,
-    "credit.csv": CREDIT,
-    "xor.csv": XOR,
-    "trial.csv": TRIAL,
-    "bad.csv": "x,y\n1,a\nn/a,b\n",
-}
+FILES = {"credit.csv": CREDIT, "xor.csv": XOR, "trial.csv": TRIAL, "bad.csv": "x,y\n1,a\nn/a,b\n"}
 COMMANDS = [
     "learn",
     "predict",
@@ -50,13 +41,6 @@ SESSIONS = {
         "separable xor.csv --target label --proof proof.json",
         "verify proof.json xor.csv",
         "verify proof.json credit.csv",
-    ],
-    "labels": [
-        "learn kinds.csv --target kind",
-        "predict model.json kinds.csv --explain -o explained.csv",
-        "separable mixed.csv --target kind --proof proof.json",
-        "verify proof.json mixed.csv",
-        "learn kinds.csv --target kind --algorithm fewest",
     ],
     "separation": [
         "separation trial.csv --target died",

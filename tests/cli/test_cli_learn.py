@@ -148,7 +148,7 @@ def test_learn_prints_its_results_as_text(run_command, credit_files):
     assert "the only column with two values" in out
     assert "current debt" in out
     assert "█" in out
-    assert "Predicts yes if" in out
+    assert "Predicts yes if the sum of weight × value is above" in out
     page = Path("report.html").read_text(encoding="utf-8")
     for heading in ("Training", "Decision", "Bounds on", "Margins", "Weights", "Mistakes"):
         assert f"<h2>{heading}" in page

@@ -66,7 +66,7 @@ def test_stages_cut_short_are_reported(run_command, tmp_path, hurried):
     file = write(tmp_path / "d.csv", *noisy())
     code, out, err = run_command("learn", file, "--time-limit", 1, "--cv", 3)
     assert code == 0, err
-    assert "undecided: the time limit" in out
+    assert "undecided: the time limit ended the search for a proof" in out
     assert "stopped by the time limit" in out
     assert "; the time limit ended training in each" in out
 
@@ -122,7 +122,7 @@ def test_in_passes_the_limit_covers_the_verdict_too(run_json, run_command, tmp_p
     assert got["verdict"]["verdict"] == "undecided"
     assert "verdict" in got["cut_short"]
     _, out, _ = run_command("learn", file, "--stream", "--no-convert", "--time-limit", 1)
-    assert "undecided: the time limit" in out
+    assert "undecided: the time limit ended the search for a proof" in out
 
 
 def test_compilation_is_reported_and_not_counted(run_command, tmp_path, monkeypatch):

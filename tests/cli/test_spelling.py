@@ -1,7 +1,6 @@
 """Messages name parameters, and each interface spells them."""
 
 import ast
-import functools
 import inspect
 import pickle
 import re
@@ -27,12 +26,10 @@ KEYWORDS = {
 }
 
 
-@functools.cache
 def trees():
     return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in BELOW]
 
 
-@functools.cache
 def named():
     """The names of all parameters that messages below the interfaces name."""
     makers = {"Parameter": 0, "with_column": 0, "with_label": 0}

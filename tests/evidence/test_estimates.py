@@ -609,8 +609,9 @@ def test_ordered_and_conditional_models_have_estimates():
     fit = ordered.fit(method="newton", disp=0, tol=1e-9)
     slopes = list(rb.separation(ordered).estimates.values())[-2:]
     np.testing.assert_allclose(slopes, fit.params[:2], rtol=1e-6)
-    with pytest.raises(ValueError, match="OrderedModel"):
-        _ = rb.separation(OrderedModel(y, X, distr="probit")).estimates
+    for model in (OrderedModel(y, X, distr="probit"), OrderedModel(y, X, y, distr="logit")):
+        with pytest.raises(ValueError, match="OrderedModel"):  # another link, or an offset
+            _ = rb.separation(model).estimates
     matched = ConditionalLogit(np.arange(90) % 3 == 0, X, groups=np.arange(90) // 6)
     estimates = np.array(list(rb.separation(matched).estimates.values()))
     np.testing.assert_allclose(matched.score(estimates), 0, atol=1e-9)

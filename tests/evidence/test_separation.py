@@ -21,7 +21,7 @@ from strategies import whole
 
 import rosenblatt as rb
 from rosenblatt.evidence.certificate import ABOUT
-from rosenblatt.evidence.cone import UNKNOWN
+from rosenblatt.evidence.reasons import UNKNOWN
 
 
 def signed(X, y, family, fit_intercept):
@@ -267,10 +267,10 @@ def test_a_row_separated_from_one_class_still_counts_for_another():
 
 
 def test_ctrl_c_returns_the_results_so_far(monkeypatch):
-    def interrupted(self, j, side):
+    def interrupted(self, function):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rosenblatt.evidence.cone.Cone.possible", interrupted)
+    monkeypatch.setattr("rosenblatt.evidence.reasons.Cone.signs", interrupted)
     X, y = np.array([[1.0, 0.0], [2.0, 5.0], [3.0, 1.0], [4.0, 1.0]]), [0, 0, 1, 1]
     s = rb.separation(X, y)
     assert (s.kind, s.rows.tolist(), s.proof.check(X, y)) == ("complete", [0, 1, 2, 3], True)
@@ -478,6 +478,8 @@ def test_a_proof_is_about_its_data():
         ([2.0, 0.5, 1.0], {}, '3 different labels .* family="poisson"'),
         ([0], {}, r"2 rows .*\(1,\)"),
         ([0, 1], {"sample_weight": [0, 0]}, "sample_weight"),
+        ([[1, 1], [2, math.nan]], {}, "row 1: nan "),
+        ([[1, 1], [math.inf, 2]], {"family": "log-binomial"}, "row 1: inf "),
     ],
 )
 def test_invalid_requests_are_refused_in_one_sentence(y, how, says):
@@ -512,7 +514,7 @@ def test_for_crossed_effects_the_sparse_engine_matches_the_exact_one(effects, fi
     how = {"family": family, "fit_intercept": fit_intercept}
     exact = rb.separation(X, y, **how)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.evidence.separation.WIDE", 0)
+        patch.setattr("rosenblatt.evidence.cone.WIDE", 0)
         quick = rb.separation(scipy.sparse.csr_array(X), y, **how)
     assert quick.rows.tolist() == exact.rows.tolist()
     assert quick.reasons == exact.reasons

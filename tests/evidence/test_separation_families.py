@@ -178,6 +178,15 @@ def test_thresholds_come_first_and_declared_levels_keep_their_order():
     assert rb.separation(X, list(y), family="ordinal").names[0] == "high|low"
 
 
+def test_levels_that_are_whole_numbers_are_named_without_a_point(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2, 3, 2, 4, 1, 5], "h": [1, 1, 2, 2, 3, 3, math.nan]})
+    frame.to_csv(tmp_path / "h.csv", index=False)
+    for data in (frame, tmp_path / "h.csv"):
+        assert rb.separation("h ~ x", data, family="ordinal").names == ("1|2", "2|3", "x")
+        names = rb.separation("h ~ x", data, family="multinomial").names
+        assert str(names[1]) == "(2, 'x')"
+
+
 def test_two_levels_match_a_binomial():
     rng = np.random.default_rng(3)
     for _ in range(n_cases(20)):

@@ -11,8 +11,8 @@ from ctrl_c import ctrl_c_after
 from rays import rank
 
 import rosenblatt as rb
-from rosenblatt.evidence.cone import UNDECIDED, UNSIGNED
 from rosenblatt.evidence.modular import null_basis, proved_rank, whole_products
+from rosenblatt.evidence.reasons import UNDECIDED, UNSIGNED
 
 
 def effects(rng):
@@ -204,7 +204,7 @@ def test_an_interrupt_keeps_the_proved_rows(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rosenblatt.evidence.separation.blame_sparse", interrupted)
+    monkeypatch.setattr("rosenblatt.evidence.reasons.null_basis", interrupted)
     short = rb.separation(X, y)
     assert short.rows.tolist() == whole.rows.tolist()
     assert short.proof.check(X, y)

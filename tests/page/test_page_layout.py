@@ -96,7 +96,7 @@ def test_the_choices_return_to_the_settings_in_normal_type(opened):
 def test_a_message_does_not_cover_play(opened, width, size):
     screen = opened(f"#type={size}", viewport={"width": width, "height": 720})
     screen.page.locator(".rb-play").scroll_into_view_if_needed()
-    screen.ask("() => window.rosenblatt.note('Cross added at -0.125, 0.25, on another example.')")
+    screen.ask("() => window.rosenblatt.note('Cross added at -0.125, 0.25, on another.')")
     note = box(screen.page, "#note")
     assert note["bottom"] > note["top"]
     for part in (".rb-play", ".rb-step"):

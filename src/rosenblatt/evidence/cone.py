@@ -1,73 +1,65 @@
-"""Directions in which a likelihood never falls, the rows they separate, and the estimates.
+"""Directions in which a likelihood never falls, and the rows they separate.
 
 A row z requires γ·z ≥ 0, a *pinned* row γ·z = 0. A row is *separated* if some such γ has γ·z > 0
 there, and *overlaps* otherwise. One γ is positive on every separated row and zero on the others,
 and one set of multipliers, positive on every overlapping row and of any sign on pinned ones, has
-Σ λ z = 0: a strictly complementary pair, and each side proves the other's rows. An estimate is
-infinite if some γ of this cone moves its coefficient. `partition` and `blame` find all that for any
-rows in exact arithmetic.
+Σ λ z = 0: a strictly complementary pair, and each side proves the other's rows.
+
+Facial reduction in exact arithmetic finds both for numbers of any size. Sparse designs with many
+columns, such as fixed effects of 100,000 levels, are decided otherwise. The pinned rows leave the
+directions of a null space, γ = N·g, and the others ask for W·g ≥ 0 with W = Z·N. Most rows of W
+are zero: these overlap. A column of W whose entries have one sign separates all rows that it occurs
+in; these are removed, and the next such column is looked for. About the rows that are left a linear
+program in floats proposes which are separated. Exact arithmetic confirms it: a direction in the
+null space of the others, and multipliers of the others, of which those of independent rows are
+solved for. Nothing that the floats propose is believed.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
 
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.engine import one_blas_thread
 from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.decision import (
     add_remaining_rows,
-    compute_quotient,
     divide_out,
     join_multipliers,
     make_conflict,
     reduce_faces,
 )
-from rosenblatt.evidence.families import Constraints, Mask, Question
+from rosenblatt.evidence.families import Constraints, Ints, Mask
 from rosenblatt.evidence.integers import sum_of_rows
+from rosenblatt.evidence.likelihood import Gram
 from rosenblatt.evidence.minnorm import Point, ProgressCallback
+from rosenblatt.evidence.modular import combine_rows, exact_products, null_basis, whole_products
+from rosenblatt.evidence.separationproof import NullSpace
 from rosenblatt.evidence.signedrows import (
+    FEW_NUMBERS,
     Alternative,
-    Quotient,
     SignedRows,
     independent_columns,
 )
 from rosenblatt.examples import Examples
 
-Ints = NDArray[np.intp]
-
 SPARE = 8  # rows tried in addition to the number needed to span a space
-ALONE = 100  # with at most this many columns, dropping each one alone is tried
-FEW = 24  # advice to drop more columns than this is not given
-MANY = 400  # with more columns, none to drop are searched for: it would take minutes
-
 NO_PART = Conflict((), ())
-
-# Words for why an estimate is finite, infinite or unknown.
-FINITE, UP, DOWN = "finite", "grows without bound", "falls without bound"
-EITHER, UNKNOWN = "infinite, of either sign", "not identified by any row"
-UNSIGNED = "infinite, its sign not known"  # if the run ended before the sign was found
-UNDECIDED = "not decided in the time given"
-BEFORE = "before all was known about the coefficients"
-INFINITE = (UP, DOWN, EITHER, UNSIGNED)
-ESTIMATES = {FINITE: 0.0, UP: math.inf, DOWN: -math.inf} | dict.fromkeys(
-    (EITHER, UNKNOWN, UNSIGNED, UNDECIDED), math.nan
-)
-SHORT = {
-    FINITE: "finite",
-    UP: "+inf",
-    DOWN: "-inf",
-    EITHER: "±inf",
-    UNKNOWN: "—",
-    UNSIGNED: "infinite",
-    UNDECIDED: "?",
-}
+WIDE = 20  # minimum columns of a sparse design that is decided here
+FILLED = 0.2  # dense designs with at most this share of nonzero entries are decided here
+NEWTON_STEPS = 16
+CG_STEPS = 200  # maximum steps of conjugate gradients in each step of Newton's method
+FAR = 40.0  # an estimate this large counts as infinite, for columns of size at most 1
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -89,21 +81,21 @@ class Partition:
     separated: Mask  # whether each row is separated
     direction: Vector = ()  # γ: positive on separated rows, zero on the others
     part: Conflict = NO_PART  # its rest: rows that overlap and are neither listed nor pinned
-    spanning: tuple[int, ...] = ()  # independent rows that span the overlapping ones
+    spanning: tuple[int, ...] | None = None  # independent rows that span the overlapping ones
     reason: str = ""  # why the decision is undecided
+    space: NullSpace | None = None  # null space of the pinned rows, if the proof needs it
+    basis: Any = None  # a basis of all γ that are zero on every overlapping row, if known
 
 
-@dataclass(frozen=True)
-class Blame:
-    """Why each estimate is finite or not, and columns to drop so that none is infinite."""
-
-    why: tuple[str, ...]  # one reason per coefficient
-    drop: tuple[str, ...] = ()  # empty if many would have to be dropped, or if unknown
-    reason: str = ""  # why some results are missing
+def deadline_of(constraints: Constraints, watch: Watch) -> Deadline:
+    """Return the deadline of a decision; small ones are made whatever the clock says."""
+    return watch.deadline if constraints.examples.X.size > FEW_NUMBERS else NEVER
 
 
 def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
     """Find the separated rows in exact arithmetic.
+
+    If time runs out, the partition has a reason and the rows that are known by then.
 
     Examples
     --------
@@ -114,6 +106,17 @@ def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
     >>> found.separated.tolist(), found.direction, found.part.rows
     ([False, False, True], (0, 1), (0, 1))
     """
+    X = constraints.examples.X
+    found = None
+    if X.shape[1] >= WIDE and (
+        not isinstance(X, np.ndarray) or np.count_nonzero(X) <= FILLED * X.size
+    ):
+        found = _partition_sparse(constraints, watch)
+    return found or _partition_exact(constraints, watch)
+
+
+def _partition_exact(constraints: Constraints, watch: Watch) -> Partition:
+    """Find the separated rows by facial reduction."""
     signed, carried = _without_pinned(constraints, watch.deadline)
     left, free = reduce_faces(signed, carried, watch), len(carried[0].rows)
     separated = np.zeros(signed.examples.n, dtype=bool)
@@ -159,7 +162,7 @@ def _without_pinned(
     return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 
 
-def _span(signed: SignedRows, among: NDArray[np.intp]) -> tuple[list[int], SignedRows]:
+def _span(signed: SignedRows, among: Ints) -> tuple[list[int], SignedRows]:
     """Return independent rows with the span of `among`, and all rows with that span divided out."""
     spanning: list[int] = []
     signed = divide_out(signed, [])
@@ -171,28 +174,10 @@ def _span(signed: SignedRows, among: NDArray[np.intp]) -> tuple[list[int], Signe
     return spanning, signed
 
 
-def _spanning_rows(examples: Examples, among: Any, deadline: Deadline) -> list[int]:
+def spanning_rows(examples: Examples, among: Any, deadline: Deadline) -> list[int]:
     """Return linearly independent rows that have the same span as `among`."""
     signed = SignedRows.even(examples, deadline=deadline)
     return _span(signed, np.asarray(among, dtype=np.intp))[0]
-
-
-def blame(asked: Question, found: Partition, watch: Watch) -> Blame:
-    """Decide whether each estimate is finite; if interrupted, return the results so far."""
-    constraints, reason = asked.constraints, ""
-    why = [UNDECIDED] * len(asked.names)
-    drop: Sequence[str] = ()
-    cone = Cone(constraints, found, [found.direction], watch)
-    try:
-        known, alone = _known(constraints.examples, found, watch.deadline)
-        why = known[: len(asked.names)]
-        for j in np.flatnonzero(np.array(why) == UNSIGNED).tolist():
-            why[j] = cone.sign(j, alone=alone)
-        if found.separated.any():
-            drop = find_droppable(cone.without, found.direction, asked, why)
-    except (KeyboardInterrupt, OutOfTimeError) as end:
-        reason = f"{explain_end(end)} {BEFORE}"
-    return Blame(tuple(why), tuple(drop), reason)
 
 
 def explain_end(end: BaseException) -> str:
@@ -200,130 +185,260 @@ def explain_end(end: BaseException) -> str:
     return "interrupted" if isinstance(end, KeyboardInterrupt) else "the time limit was reached"
 
 
-def _known(examples: Examples, found: Partition, deadline: Deadline) -> tuple[list[str], bool]:
-    """Classify coefficients by matrix ranks; also return whether only one direction is possible."""
-    over = _null_space(examples, found.spanning, deadline)
-    rows, spanning = np.flatnonzero(found.separated), list(found.spanning)
-    spanning += _spanning_rows(examples, rows, deadline) if len(rows) else []
-    every = _null_space(examples, _spanning_rows(examples, spanning, deadline), deadline)
-    known = zip(_determined(over, examples.d), _determined(every, examples.d), strict=True)
-    why = [FINITE if finite else UNSIGNED if is_known else UNKNOWN for finite, is_known in known]
-    return why, len(over.others) - len(every.others) == 1
+def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | None:
+    """Find the separated rows by null spaces, or return None if the numbers become too long."""
+    examples, pinned = constraints.examples, constraints.pinned
+    deadline = deadline_of(constraints, watch)
+    Z = sparse.csr_array(examples.X, dtype=np.float64, copy=True)
+    Z.data *= np.repeat(examples.y, np.diff(Z.indptr))
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+    space, W, left = None, Z, pinned
+    if pinned.any():
+        found = null_basis(Z[np.flatnonzero(pinned)], deadline)
+        products = None if found is None else whole_products(Z, found[1], deadline)
+        if products is not None:  # zero for the pinned rows, and for most of the others
+            space, W, left = found, products, np.zeros(examples.n, dtype=bool)
+    decided = _decide(W, left, deadline)
+    if decided is None:
+        return None
+    separated, g, listed, reason = decided
+    rest = 0
+    if space is None:
+        # Rows of zeros overlap with any multiplier; the multiplier that most rows have is that of
+        # all rows that are not listed.
+        usual = Counter(m for n, m in listed.items() if not pinned[n]).most_common(1)
+        rest = usual[0][0] if usual else int(not (separated | pinned).all())
+    order = sorted(n for n, m in listed.items() if m != rest or pinned[n])
+    return Partition(
+        separated,
+        tuple(map(int, g) if space is None else exact_products(space[1], g)),
+        Conflict(tuple(order), tuple(listed[n] for n in order), rest),
+        reason=reason,
+        space=None if space is None else NullSpace.of(*space),
+        basis=None if space is None or listed else space[1],
+    )
 
 
-def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
-    """Compute all γ with γ·z = 0 for some rows z: pivot coordinates in terms of the others."""
-    signed = SignedRows(examples, np.ones(examples.d), deadline=deadline)
-    return compute_quotient(signed, spanning)
+class _Decided(NamedTuple):
+    separated: Mask
+    direction: NDArray[Any]
+    multipliers: dict[int, int]  # multipliers of the other rows, except for rows of zeros
+    reason: str = ""  # why the other rows are undecided
 
 
-def _determined(quotient: Quotient, dimension: int) -> Mask:
-    """Return which coordinates are zero in every vector of a null space."""
-    result = np.zeros(dimension, dtype=bool)
-    table: list[list[Any]] = quotient.fill.tolist()
-    if quotient.fill.ncols() == 0:
-        table = [[] for _ in quotient.pivots]
-    for j, row in zip(quotient.pivots.tolist(), table, strict=True):
-        result[j] = all(v == 0 for v in row)
-    return result
+def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
+    """Decide which rows are separated, or return None if the numbers become too long."""
+    alive = (np.diff(W.indptr) > 0) & ~pinned
+    g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
+    separated = np.zeros(W.shape[0], dtype=bool)
+    try:
+        for step, hit in _peel(W, alive, pinned):
+            g = _before(W, np.flatnonzero(separated), g, step)
+            separated |= hit
+            deadline.check()
+        rows = np.flatnonzero((alive & ~separated) | pinned)
+        if not (alive & ~separated).any():
+            return _Decided(separated, g, {})
+        left = _decide_unpeeled(W[rows], pinned[rows], deadline)
+    except (KeyboardInterrupt, OutOfTimeError) as end:
+        return _Decided(separated, g, {}, explain_end(end))
+    if left is None:
+        return None
+    if left.separated.any():
+        g = _before(W, np.flatnonzero(separated), g, left.direction)
+        separated[rows[left.separated]] = True
+    return _Decided(separated, g, {int(rows[n]): m for n, m in left.multipliers.items()})
 
 
-@dataclass(frozen=True, eq=False)
-class Cone:
-    """The cone of all directions γ, to find the possible signs of each coefficient."""
-
-    constraints: Constraints
-    found: Partition
-    directions: list[Vector]  # known members of the cone
-    watch: Watch
-
-    def sign(self, j: int, *, alone: bool) -> str:
-        """Return whether the estimate of coefficient j goes to +inf, to -inf, or to either."""
-        signs = {(v[j] > 0) - (v[j] < 0) for v in self.directions} - {0}
-        for side in (1, -1):
-            if side not in signs and not alone:
-                possible = self.possible(j, side)
-                if possible is None:
-                    return UNSIGNED
-                signs |= {side} if possible else set()
-        return EITHER if len(signs) == 2 else UP if signs == {1} else DOWN
-
-    def possible(self, j: int, side: int) -> bool | None:
-        """Check whether coefficient j has this sign in some direction; return None if undecided."""
-        small = self._small([j], side)
-        small.pinned[-1] = False
-        found = direction_of(small, self.watch, row=len(small.pinned) - 1)
+def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
+    """Decide which rows are separated if no column has entries of one sign only."""
+    deadline.check()
+    scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
+    scaled = (W @ scale).tocsr()
+    none, zeros = np.zeros(W.shape[0], dtype=bool), np.zeros(W.shape[1], dtype=object)
+    residuals = None if pinned.any() else _fit(scaled, deadline)
+    if residuals is not None:
+        listed = _exact_multipliers(W, residuals, pinned, deadline)
+        if listed is not None:
+            return _Decided(none, zeros, dict(enumerate(listed)))
+    proposed = _solve_program(scaled, pinned, deadline)
+    if proposed is None:
+        return None
+    above, multipliers = proposed
+    others, direction = np.flatnonzero(~above), zeros
+    if above.any():
+        space = null_basis(W[others], deadline)
+        found = None if space is None else _positive(W[np.flatnonzero(above)], space[1], deadline)
         if found is None:
             return None
-        self.directions.append(found)
-        return side * found[j] > 0
-
-    def without(self, columns: Sequence[int]) -> Vector | None:
-        """Return a direction that remains after columns are dropped, or None if undecided.
-
-        The direction is all zeros if none remains.
-        """
-        return direction_of(self._small(columns), self.watch)
-
-    def _small(self, columns: Sequence[int], side: int = 1) -> Constraints:
-        """Return constraints from the separated rows, rows that span the others, and given columns.
-
-        All but the separated rows are pinned. A given column's row has one nonzero entry, as large
-        as the largest number of that column, so that all rows have a similar scale.
-        """
-        examples = self.constraints.examples
-        rows = np.flatnonzero(self.found.separated)
-        index = np.concatenate((rows, np.array(self.found.spanning, dtype=np.intp)))
-        X = examples.augmented_rows(index)
-        extra = np.zeros((len(columns), examples.d))
-        for row, j in enumerate(columns):
-            extra[row, j] = side * (float(np.abs(X[:, j]).max(initial=0.0)) or 1.0)
-        y = np.concatenate((examples.y[index], np.ones(len(columns), dtype=np.int8)))
-        pinned = np.arange(len(y)) >= len(rows)
-        return Constraints(replace(examples, X=np.vstack((X, extra)), y=y), pinned)
+        direction = found
+    listed = _exact_multipliers(W[others], multipliers[~above], pinned[~above], deadline)
+    if listed is None:
+        return None
+    return _Decided(above, direction, dict(zip(others.tolist(), listed, strict=True)))
 
 
-def find_droppable(
-    without: Callable[[Sequence[int]], Vector | None],
-    direction: Vector,
-    asked: Question,
-    why: Sequence[str],
-) -> list[str]:
-    """Find few columns to drop so that no row is separated, a single one if possible.
+def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
+    """Yield directions along columns with entries of one sign, each with its separated rows."""
+    alive = alive.copy()
+    fixed = np.bincount(W[np.flatnonzero(pinned)].indices, minlength=W.shape[1]) > 0
+    while alive.any():
+        left = W[np.flatnonzero(alive)]
+        positive, negative = (
+            np.bincount(left.indices[some], minlength=W.shape[1]) > 0
+            for some in (left.data > 0, left.data < 0)
+        )
+        step = np.where(fixed, 0, positive.astype(np.int64) - negative)
+        if not step.any():
+            return
+        hit = alive & (W @ step > 0)
+        alive &= ~hit
+        yield step.astype(object), hit
 
-    `without` returns a direction that is left once coefficients are dropped, zeros if there is
-    none, None if that is unknown.
+
+@one_blas_thread()
+def _fit(W: Any, deadline: Deadline) -> Floats | None:
+    """Return the residuals of a logistic regression, or None if it does not converge.
+
+    Where the estimates are finite the score is zero: Σ λ z = 0 with λ = 1 / (1 + exp(z·β)), so the
+    residuals are multipliers that show that every row overlaps. Newton's method finds them.
     """
+    beta, system = np.zeros(W.shape[1]), Gram(W)
+    for step in range(NEWTON_STEPS):
+        deadline.check()
+        residuals = expit(-(W @ beta))
+        score = system.T @ residuals
+        if np.abs(score).max() <= 1e-4 * residuals.min():
+            return np.asarray(residuals)
+        weights, accuracy = residuals * (1 - residuals), max(1e-4, 0.1 ** (step + 1))
+        with np.errstate(all="ignore"):
+            beta += system.solve(weights, score, accuracy, CG_STEPS)
+        if not np.abs(beta).max() < FAR:
+            return None
+    return None
 
-    def is_enough(names: Sequence[str]) -> bool:
-        left = without([j for name in names for j in places[name]])
-        return left is not None and not any(left)
 
-    places = asked.columns
-    infinite = [name for name, js in places.items() if any(why[j] in INFINITE for j in js)]
-    unknown = [name for name, js in places.items() if any(why[j] == UNKNOWN for j in js)]
-    # Try infinite estimates before those that no row identifies, and the last column first,
-    # because the intercept and the columns that the user listed first come before it.
-    order = list(dict.fromkeys([*reversed(infinite), *reversed(unknown)]))
-    if len(order) > MANY:
-        return []
-    if len(order) <= ALONE:
-        for name in order:
-            if is_enough([name]):
-                return [name]
-    chosen: list[str] = []
-    left: Vector | None = direction
-    while left is not None and any(left):
-        moved = [n for n in order if n not in chosen and any(left[j] for j in places[n])]
-        if len(chosen) == FEW or not moved:
-            return []
-        chosen.append(moved[0])
-        left = without([j for name in chosen for j in places[name]])
-    if left is None:
-        return []
-    chosen.sort(key=list(places).index)
-    for name in list(chosen):
-        fewer = [k for k in chosen if k != name]
-        if fewer and is_enough(fewer):
-            chosen = fewer
-    return chosen
+def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floats] | None:
+    """Find separated rows, and multipliers of the others, by a linear program in floats.
+
+    It maximizes Σ min(λ, 1) subject to Σ λ z = 0 and λ ≥ 0 on rows that are not pinned. At the
+    maximum λ is 0 where a row is separated and at least 1 where it overlaps.
+    """
+    count = int((~pinned).sum())
+    A = W.T.tocsc()
+    A = sparse.hstack([A[:, ~pinned], A[:, ~pinned], A[:, pinned]], format="csc")
+    low = np.repeat([0.0, -np.inf], [2 * count, len(pinned) - count])
+    high = np.repeat([1.0, np.inf], [count, len(pinned)])
+    cost = np.repeat([-1.0, 0.0], [count, len(pinned)])
+    zeros = np.zeros(A.shape[0])
+    found = _minimize(cost, (low, high), A, (zeros, zeros), deadline)
+    if found is None:
+        return None
+    multipliers = np.zeros(len(pinned))
+    multipliers[~pinned] = found[:count] + found[count : 2 * count]
+    multipliers[pinned] = found[2 * count :]
+    return ~pinned & (multipliers < 0.5), multipliers
+
+
+def _minimize(
+    cost: Floats, bounds: tuple[Any, Any], A: Any, sides: tuple[Any, Any], deadline: Deadline
+) -> Floats | None:
+    """Minimize cost·x with x and A·x within bounds, or return None if there is no solution.
+
+    HiGHS runs in a thread of its own, so that Ctrl-C stops it.
+    """
+    import highspy
+
+    program, infinite = highspy.HighsLp(), highspy.kHighsInf
+    program.num_row_, program.num_col_ = A.shape
+    program.col_cost_ = cost
+    program.col_lower_, program.col_upper_ = (np.clip(v, -infinite, infinite) for v in bounds)
+    program.row_lower_, program.row_upper_ = (np.clip(v, -infinite, infinite) for v in sides)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_, program.a_matrix_.index_ = A.indptr, A.indices
+    program.a_matrix_.value_ = A.data
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    for option, value in (("output_flag", False), ("threads", 1), ("solver", "simplex")):
+        highs.setOptionValue(option, value)
+    highs.passModel(program)
+    deadline.check()
+    highs.setOptionValue("time_limit", deadline.left)
+    highs.HandleUserInterrupt = True
+    thread = highs.startSolve()
+    try:
+        while not highs.wait(0.1)[0]:
+            pass
+    except KeyboardInterrupt:
+        highs.cancelSolve()  # type: ignore[no-untyped-call]
+        thread.join()
+        raise
+    ended = highs.getModelStatus()
+    if ended == highspy.HighsModelStatus.kTimeLimit:
+        raise OutOfTimeError
+    if ended != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.array(highs.getSolution().col_value)
+
+
+def _exact_multipliers(
+    W: Any, floats: Floats, pinned: Mask, deadline: Deadline
+) -> list[int] | None:
+    """Return integer multipliers λ near multiples of floats, with Σ λ z = 0, or None.
+
+    Those of rows that are not pinned are positive.
+    """
+    least = -int(np.floor(np.log2(floats[~pinned].min(initial=1.0))))
+    for bits in (least, least + 12, least + 24):
+        near = [round(v) for v in np.ldexp(floats, bits).tolist()]
+        combined = combine_rows(W, near, deadline)
+        if combined is None:
+            return None
+        # Σ near·z equals a combination of independent rows, so subtracting that makes it zero.
+        rows, coefficients, divisor = combined
+        exact = [v * divisor for v in near]
+        for n, v in zip(rows.tolist(), coefficients, strict=True):
+            exact[n] -= v
+        if all(m > 0 or is_pinned for m, is_pinned in zip(exact, pinned.tolist(), strict=True)):
+            return exact
+    return None
+
+
+def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
+    """Return an integer direction in the span of a basis that is positive on every row of W.
+
+    None if no such direction is found.
+    """
+    V = whole_products(W, basis, deadline)
+    if V is None:
+        return None
+    none = np.zeros(V.shape[0], dtype=bool)
+    g: NDArray[Any] = np.zeros(V.shape[1], dtype=object)
+    done = none.copy()
+    for step, hit in _peel(V, ~done, none):
+        g = _before(V, np.flatnonzero(done), g, step)
+        done |= hit
+    if not done.all():
+        left = V[np.flatnonzero(~done)]
+        free = np.full(V.shape[1], np.inf)
+        sides = np.ones(left.shape[0]), np.full(left.shape[0], np.inf)
+        found = _minimize(left.sum(axis=0), (-free, free), left.tocsc(), sides, deadline)
+        if found is None:
+            return None
+        for bits in (0, 10, 20, 40):
+            step = np.array([round(v) for v in np.ldexp(found, bits).tolist()], dtype=object)
+            if all(v > 0 for v in exact_products(left, step)):
+                break
+        else:
+            return None
+        g = _before(V, np.flatnonzero(done), g, step)
+    return np.array(exact_products(basis, g), dtype=object)
+
+
+def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
+    """Return step + c·g, with c so large that the sum is positive on the rows g separates."""
+    if len(rows) == 0:
+        return np.asarray(g + step)
+    have, change = exact_products(W[rows], g), exact_products(W[rows], step)
+    short = [-c // h for h, c in zip(have, change, strict=True)]
+    return np.asarray(g * (1 + max(0, *short)) + step)

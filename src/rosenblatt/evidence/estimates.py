@@ -22,7 +22,6 @@ from scipy.sparse import csgraph
 
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import one_blas_thread
-from rosenblatt.evidence.cone import DOWN, ESTIMATES, FINITE, UNKNOWN, UP
 from rosenblatt.evidence.families import INTERCEPT, Mask, Name, Observations, Question
 from rosenblatt.evidence.likelihood import (
     LINKS,
@@ -42,6 +41,7 @@ from rosenblatt.evidence.likelihood import (
     solve,
 )
 from rosenblatt.evidence.modular import independent
+from rosenblatt.evidence.reasons import DOWN, ESTIMATES, FINITE, UNKNOWN, UP
 from rosenblatt.tables import to_dense
 
 DROP = 2.705543454095404 / 2  # in log-likelihood: half the 90 % quantile of chi-squared(1)
@@ -144,27 +144,17 @@ class LimitingModel:
         width, entries = float(len(self.names)), int(self.data.X.size)
         return fits * 20 * width * (entries + width**2)
 
-    @property
-    def can_be_fitted(self) -> bool:
-        """Whether this family, link and size of regression can be fitted here."""
-        try:
-            self._refuse()
-        except ValueError:
-            return False
-        return True
-
-    def _refuse(self) -> None:
-        """Raise ValueError if the limiting model cannot be fitted here."""
+    def not_to_fit(self) -> str:
+        """Return why the limiting model cannot be fitted here, or an empty text if it can."""
         if self.data.unfitted:
-            raise ValueError(self.data.unfitted)
+            return self.data.unfitted
         weights = self.data.weights
         if self.family == "conditional" and weights is not None and (weights != 1).any():
-            raise ValueError(
+            return (
                 "rows of a matched set have weights, and the likelihood of such a set is not "
                 "defined here; give a sample_weight of 0 or 1."
             )
-        if not self.is_wide:
-            self._refuse_size("estimates", len(self.names))
+        return "" if self.is_wide else _too_many("estimates", len(self.names))
 
     @property
     def is_wide(self) -> bool:
@@ -172,19 +162,12 @@ class LimitingModel:
         dense = isinstance(self.data.X, np.ndarray) or len(self.names) <= WIDE
         return not dense and self.family in GLM and self.data.link != "log"
 
-    def _refuse_size(self, what: str, count: int) -> None:
-        if count > MOST_COEFFICIENTS:
-            raise ValueError(
-                f"{what} of {count:,} coefficients are not computed here (at most "
-                f"{MOST_COEFFICIENTS:,}); leave out the rows in s.rows and fit the model in a "
-                "package that absorbs fixed effects, such as pyfixest."
-            )
-
     @cached_property
     @one_blas_thread()
     def fitted(self) -> Fitted:
         """The fitted limiting model, computed when first read."""
-        self._refuse()
+        if why := self.not_to_fit():
+            raise ValueError(why)
         size, data, rows = len(self.names), self.data, self._rows(limit=True)
         if len(rows) == 0:
             return Fitted(np.zeros(size), np.full(size, np.nan), 0.0)
@@ -214,7 +197,8 @@ class LimitingModel:
         signs = {name: {UP: 1.0, DOWN: -1.0}.get(self.reasons[name]) for name in self.names}
         if not any(signs.values()):
             return {}
-        self._refuse_size("bounds", len(self.names))
+        if why := _too_many("bounds", len(self.names)):
+            raise ValueError(why)
         least = self.fitted.log_likelihood - DROP
         rows = self._rows(limit=False)
         basis = self._basis(rows, limit=False)
@@ -326,7 +310,7 @@ class LimitingModel:
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
             wide = 50.0 * self.data.X.size * (10 + len(self._finite))
-            if (wide if self.is_wide else self.cost(3)) > self.work or not self.can_be_fitted:
+            if (wide if self.is_wide else self.cost(3)) > self.work or self.not_to_fit():
                 return None
             # Numbers that overflow, or lose all digits, are not shown.
             with np.errstate(divide="raise", over="raise", invalid="raise"):
@@ -348,8 +332,8 @@ class LimitingModel:
     @cached_property
     def standard_errors(self) -> dict[Name, float]:
         """Standard error of each estimate: nan if the estimate is not finite."""
-        if self.is_wide:
-            self._refuse_size("standard errors", len(self._finite))
+        if self.is_wide and (why := _too_many("standard errors", len(self._finite))):
+            raise ValueError(why)
         errors = self.fitted.errors.tolist()
         return dict.fromkeys(self.names, np.nan) | {self.names[j]: errors[j] for j in self._finite}
 
@@ -365,7 +349,8 @@ class LimitingModel:
             return np.flatnonzero(np.bincount(self.components)[self.components] > 1)
         if self.family in GLM:
             return np.flatnonzero(self.overlapping)
-        return np.flatnonzero(self._possible().sum(axis=1) > (self.family == "multinomial"))
+        possible = self._possible(limit=True).sum(axis=1)
+        return np.flatnonzero(possible > (self.family == "multinomial"))
 
     def _groups(self, *, limit: bool) -> NDArray[np.intp] | None:
         """Return the matched set or stratum of each row, None if the family has none."""
@@ -397,20 +382,20 @@ class LimitingModel:
         size = np.sqrt(len(rows))  # makes entries of about 1, whatever the number of rows
         return Basis(Z[:, :rank] * size, scale[:, None] * T * size)
 
-    def _possible(self) -> Mask:
-        """Return a mask of the labels or thresholds that are still possible for each row.
+    def _possible(self, *, limit: bool) -> Mask:
+        """Return a mask of the labels or thresholds that are possible for each row.
 
         It has a column per label (multinomial), or one for each threshold of the label (ordinal).
         """
-        codes = self.data.y.astype(np.intp)
+        codes, overlapping = self.data.y.astype(np.intp), self.overlapping if limit else True
         highest = int(codes.max())
         if self.family == "multinomial":
             possible = np.ones((len(codes), highest + 1), dtype=bool)
             own = np.arange(highest + 1) == codes[:, None]
-            possible[~own] = self.overlapping
+            possible[~own] = overlapping
             return possible
         sides = np.column_stack((codes < highest, codes > 0))
-        sides[sides] = self.overlapping
+        sides[sides] = overlapping
         return sides
 
     def _likelihood(
@@ -438,13 +423,7 @@ class LimitingModel:
             strata = Strata(y[:, 0], event, groups[rows], weights)
             return cox(Z, strata, event, weights, data.efron), start, T
         codes = y.astype(np.intp)
-        highest = int(data.y.max())
-        if limit:
-            possible = self._possible()[rows]
-        elif family == "multinomial":
-            possible = np.ones((len(codes), highest + 1), dtype=bool)
-        else:
-            possible = np.column_stack((codes < highest, codes > 0))
+        highest, possible = int(data.y.max()), self._possible(limit=limit)[rows]
         if family == "multinomial":
             start, T = np.zeros(highest * T.shape[1]), linalg.block_diag(*[T] * highest)
             return multinomial(Z, codes, possible, weights), start, T
@@ -455,6 +434,17 @@ class LimitingModel:
             start,
             linalg.block_diag(np.eye(highest), T),
         )
+
+
+def _too_many(what: str, count: int) -> str:
+    """Return why numbers of so many coefficients are not computed, or an empty text if they are."""
+    if count <= MOST_COEFFICIENTS:
+        return ""
+    return (
+        f"{what} of {count:,} coefficients are not computed here (at most "
+        f"{MOST_COEFFICIENTS:,}); leave out the rows in s.rows and fit the model in a "
+        "package that absorbs fixed effects, such as pyfixest."
+    )
 
 
 def _center(X: Array, groups: NDArray[np.intp]) -> Array:

@@ -21,6 +21,7 @@ Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from numbers import Real
@@ -152,7 +153,6 @@ class Rows(NamedTuple):
     names: tuple[Name, ...]
     y: NDArray[np.float64]
     pairs: tuple[Ints, Ints] | None = None
-    partners: Ints | None = None
     risk: RiskSets | None = None
     note: str = ""
 
@@ -211,10 +211,11 @@ def question_of(
         raise ValueError(
             f"two columns of the regression are called {quote(twice)}; rename one of them."
         )
-    count = len(kept)
-    if rows.partners is not None:
-        compared = np.union1d(rows.owners, rows.partners)
-        count = int(np.count_nonzero(compared >= 0))
+    count, partners = len(kept), None
+    if family == "conditional" and rows.pairs is not None:
+        count = len(np.unique(rows.pairs))
+        partners = np.full(len(rows.owners), -1)
+        partners[: len(rows.pairs[1])] = kept[rows.pairs[1]]
     risk = rows.risk and rows.risk._replace(events=kept[rows.risk.events])
     return Question(
         family,
@@ -223,7 +224,7 @@ def question_of(
         np.where(rows.owners < 0, -1, kept[rows.owners]),
         rows.names,
         count,
-        None if rows.partners is None else kept[rows.partners],
+        partners,
         risk,
         (Message(rows.note),) if rows.note else (),
         data=Observations(
@@ -250,26 +251,28 @@ def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
                 "'conditional' or the strata of 'cox'.",
             )
         )
-    column = as_column(groups)
-    if column.ndim == 2 and 1 in column.shape:
-        column = column.ravel()
-    if column.shape != (n,):
-        raise ValueError(f"X has {n} rows and groups has shape {column.shape}; give one per row.")
+    column = _read_column(groups, n, "groups", "one")
     try:
         return index_labels(column)[1]
     except RowError as bad:
         raise RowError("groups: the group is missing in ", bad.rows, ".") from None
 
 
-def _read_target(y: Any, n: int) -> NDArray[Any]:
-    """Return y as one column with a label or a number per row."""
-    column = as_column(y)
+def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
+    """Return values as one column; raise ValueError if it has another length than X."""
+    column = as_column(values)
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
     if column.shape != (n,):
         raise ValueError(
-            f"X has {n} rows and y has shape {column.shape}; give one label or number per row."
+            f"X has {n} rows and {name} has shape {column.shape}; give {what} per row."
         )
+    return column
+
+
+def _read_target(y: Any, n: int) -> NDArray[Any]:
+    """Return y as one column with a label or a number per row."""
+    column = _read_column(y, n, "y", "one label or number")
     if column.dtype == object and all(isinstance(cell, Real) for cell in column):
         return np.array(column.tolist())  # numbers, or booleans
     return column
@@ -278,10 +281,8 @@ def _read_target(y: Any, n: int) -> NDArray[Any]:
 def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Convert successes and failures to shares of successes and numbers of trials."""
     counts = _to_floats(as_column(y), "binomial")
-    negative = np.flatnonzero((counts < 0).any(axis=1))
-    if len(negative):
-        problem = ": a number of successes or failures is negative; give numbers from 0 up."
-        raise RowError("y, ", int(negative[0]), problem)
+    problem = "a number of successes or failures is negative; give numbers from 0 up."
+    _refuse_rows((counts < 0).any(axis=1), lambda row: problem)
     trials = counts.sum(axis=1)
     if not trials.any():
         raise ValueError("every row has 0 successes and 0 failures.")
@@ -327,10 +328,7 @@ def _suggest_family(y: NDArray[Any], labels: int) -> Message:
 
 def _sign_poisson(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
     counts = _to_floats(y, "poisson")
-    bad = np.flatnonzero(counts < 0)
-    if len(bad):
-        problem = f": {counts[bad[0]]:g} is not a count; give numbers from 0 up."
-        raise RowError("y, ", int(bad[0]), problem)
+    _refuse_rows(counts < 0, lambda row: f"{counts[row]:g} is not a count; give numbers from 0 up.")
     return np.where(counts > 0, 1, -1).astype(np.int8), counts > 0
 
 
@@ -339,16 +337,31 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
         numbers = y.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"y is not numbers, which family {family!r} needs.") from None
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if len(bad):
-        problem = f": {numbers[bad[0]]} is not a number; drop the row."
-        raise RowError("y, ", int(bad[0]), problem)
+    table = numbers if numbers.ndim == 2 else numbers[:, None]
+    bad = ~np.isfinite(table)
+    what = "is not a number; drop the row."
+    _refuse_rows(bad.any(axis=1), lambda row: f"{table[row][bad[row]][0]} {what}")
     return numbers
+
+
+def _refuse_rows(wrong: Any, describe: Callable[[int], str]) -> None:
+    """Raise RowError with a description of the first row of y that is wrong, if there is one."""
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise RowError("y, ", row, f": {describe(row)}")
+
+
+def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the labels of y in order, and the index of each; 2.0 is called 2, as in a file."""
+    labels, codes = index_labels(y)
+    if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
+        labels = np.array([int(label) for label in labels.tolist()])
+    return labels, codes
 
 
 def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
     """Create a signed row per competing label: x in the block of the own label, -x in the other."""
-    labels, codes = index_labels(y)
+    labels, codes = _index_classes(y)
     if len(labels) < 2:
         raise ValueError(
             f"y has only one label, {quote(labels.tolist()[0])}; a multinomial needs two or more."
@@ -373,7 +386,7 @@ def _sign_ordinal(
     X: Any, names: tuple[str, ...], levels: NDArray[Any] | None, y: NDArray[Any]
 ) -> Rows:
     """Create signed rows that require θ[k-1] ≤ x·β ≤ θ[k], the thresholds of the row's label k."""
-    labels, codes = index_labels(y)
+    labels, codes = _index_classes(y)
     if levels is not None:
         place = {label: k for k, label in enumerate(levels.tolist())}
         order = sorted(range(len(labels)), key=lambda k: place[labels[k]])
@@ -409,14 +422,11 @@ def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
             "y, the time and whether there was an event (1) or not (0)."
         )
     time, event = _to_floats(column[:, 0], "cox"), _to_floats(column[:, 1], "cox")
-    if (time < 0).any():
-        row = int((time < 0).argmax())
-        raise RowError("y, ", row, f": the time {time[row]:g} is negative; give times from 0 up.")
-    wrong = (event != 0) & (event != 1)
-    if wrong.any():
-        row = int(wrong.argmax())
-        problem = f": the event is {event[row]:g}; give 1 for an event and 0 where there was none."
-        raise RowError("y, ", row, problem)
+    from_zero = "is negative; give times from 0 up."
+    _refuse_rows(time < 0, lambda row: f"the time {time[row]:g} {from_zero}")
+    remedy = "give 1 for an event and 0 where there was none."
+    wrong = np.isin(event, (0, 1), invert=True)
+    _refuse_rows(wrong, lambda row: f"the event is {event[row]:g}; {remedy}")
     return time, event == 1
 
 
@@ -466,9 +476,7 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
     """Create a signed row for each pair of a case and a control of the same matched set."""
     assert codes is not None
     sign, pinned = _sign_binomial(y)
-    if pinned.any():
-        row = int(pinned.argmax())
-        raise RowError("y, ", row, ": the family 'conditional' needs 0 or 1, not a proportion.")
+    _refuse_rows(pinned, lambda row: "the family 'conditional' needs 0 or 1, not a proportion.")
     order = np.lexsort((-sign, codes))
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     cases = np.add.reduceat(sign[order] > 0, starts, dtype=np.intp)
@@ -503,7 +511,6 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
         names,
         (sign > 0).astype(np.float64),
         (winners, losers),
-        np.concatenate((losers, extra)),
         note=note,
     )
 

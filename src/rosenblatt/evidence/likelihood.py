@@ -116,6 +116,20 @@ def glm(Z: Any, y: Array, weights: Array, offset: Array, terms: Terms) -> Evalua
     return evaluate
 
 
+class Gram:
+    """Solver of Z' diag(weights) Z·step = g by conjugate gradients, for many sparse columns."""
+
+    def __init__(self, Z: Any) -> None:
+        self.Z, self.T, self.squares = Z, Z.T.tocsr(), (Z * Z).T.tocsr()
+
+    def solve(self, weights: Array, g: Array, accuracy: float, steps: int) -> Array:
+        """Return the step, or the best one after a number of steps of the method."""
+        diagonal, shape = np.maximum(self.squares @ weights, 1e-300), (len(g), len(g))
+        matrix = LinearOperator(shape, lambda v: self.T @ (weights * (self.Z @ v)))
+        inverse = LinearOperator(shape, lambda v: v / diagonal)
+        return np.asarray(cg(matrix, g, rtol=accuracy, maxiter=steps, M=inverse)[0])
+
+
 def maximize_by_cg(
     X: Any, y: Array, weights: Array, offset: Array, terms: Terms, wanted: Sequence[int]
 ) -> tuple[Array, Array, float]:
@@ -127,25 +141,19 @@ def maximize_by_cg(
     """
     scale = 1 / np.maximum(abs(X).max(axis=0).toarray().ravel(), 1e-300)
     Z = (X @ sparse.diags_array(scale)).tocsr()
-    b, T, squares = np.zeros(Z.shape[1]), Z.T.tocsr(), (Z * Z).T.tocsr()
+    b, system = np.zeros(Z.shape[1]), Gram(Z)
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
         with np.errstate(all="ignore"):
             value, slope, curve = terms(Z @ b + offset, y)
-        return float(weights @ value), T @ (weights * slope), weights * curve
-
-    def solve_sparse(curve: Array, right: Array, accuracy: float) -> Array:
-        diagonal, shape = np.maximum(squares @ curve, 1e-300), (len(b), len(b))
-        matrix = LinearOperator(shape, lambda v: T @ (curve * (Z @ v)))
-        inverse = LinearOperator(shape, lambda v: v / diagonal)
-        return np.asarray(cg(matrix, right, rtol=accuracy, maxiter=CG_STEPS, M=inverse)[0])
+        return float(weights @ value), system.T @ (weights * slope), weights * curve
 
     value, slope, curve = evaluate(b)
     small = 1e-11 * np.linalg.norm(slope)  # not far above the rounding error of the slope
     for k in range(MOST_STEPS):
         if np.linalg.norm(slope) <= small:
             break
-        step, size = solve_sparse(curve, slope, max(1e-8, 0.1 ** (k + 1))), 1.0
+        step, size = system.solve(curve, slope, max(1e-8, 0.1 ** (k + 1)), CG_STEPS), 1.0
         while not (new := evaluate(b + size * step))[0] >= value - 1e-13 * (1 + abs(value)):
             size /= 2
             if size < 1e-12:
@@ -157,7 +165,7 @@ def maximize_by_cg(
     for j in wanted:
         unit = np.zeros(len(b))
         unit[j] = 1.0
-        errors[j] = scale[j] * np.sqrt(solve_sparse(curve, unit, 1e-10)[j])
+        errors[j] = scale[j] * np.sqrt(system.solve(curve, unit, 1e-10, CG_STEPS)[j])
     return scale * b, errors, value
 
 

@@ -14,6 +14,7 @@ show that it is not above the number of the other columns.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -150,18 +151,13 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
 
 def lift(values: Ints, prime: int) -> Ints | None:
     """Return small integers that equal a multiple of some values modulo a prime, or None."""
-    for _ in range(8):
-        whole = np.where(values > prime // 2, values - prime, values)
-        at = int(np.abs(whole).argmax())
-        if abs(whole[at]) <= SMALL:
-            return whole
-        a, b, s, t = prime, int(values[at]), 0, 1  # t·value = b modulo the prime
-        while b > SMALL:
-            a, b, s, t = b, a % b, t, s - a // b * t
-        if not 1 < abs(t) <= SMALL:
-            return None
-        values = values * abs(t) % prime
-    return None
+    whole = np.where(values > prime // 2, values - prime, values)
+    if np.abs(whole).max() <= SMALL:
+        return whole
+    lifted = _lift_long(values, prime)
+    if lifted is None or max(map(abs, lifted[0])) > SMALL:
+        return None
+    return np.array(lifted[0], dtype=np.int64)
 
 
 def leading_places(equations: Ints) -> Ints:
@@ -221,6 +217,21 @@ def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
     return sparse.vstack(parts, format="csr")
 
 
+def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
+    """Return the exact product of each row of a CSR matrix with an integer vector."""
+    factors = g[X.indices]
+    data = np.where(factors != 0, X.data, 0.0)
+    if (data == np.rint(data)).all() and np.abs(data).max(initial=0.0) < 2**53:
+        terms = data.astype(np.int64).astype(object) * factors
+    else:
+        terms = np.array([Fraction(v) for v in data.tolist()], dtype=object) * factors
+    products = np.zeros(X.shape[0], dtype=object)
+    filled = np.flatnonzero(np.diff(X.indptr))
+    if len(filled):
+        products[filled] = np.add.reduceat(terms, X.indptr[filled])
+    return list(products)
+
+
 def inverses_of(M: Residues, pivots: Pivots) -> Ints:
     """Return the inverse of each pivot modulo the prime."""
     values = np.zeros(len(pivots.rows), dtype=np.int64)
@@ -269,13 +280,11 @@ def combine_rows(
     table = reduced_rows(M, pivots, pivots.extra, leads).T
     size = len(leads)
     inverse = flint.nmod_mat(size, size, table.ravel().tolist(), prime).inv() if size else None
-    whole = np.array(
-        [
-            (m << (e + p)) if e + p >= 0 else m >> -(e + p)
-            for m, e, p in zip(*_mantissas(X.data), powers[X.indices].tolist(), strict=True)
-        ],
-        dtype=object,
-    )
+    fractions, exponents = np.frexp(X.data)
+    mantissas = np.ldexp(fractions, 53).astype(np.int64).tolist()
+    shifts = (exponents - 53 + powers[X.indices]).tolist()
+    entries = zip(mantissas, shifts, strict=True)
+    whole = np.array([m << e if e >= 0 else m >> -e for m, e in entries], dtype=object)
     owners = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     rest = np.zeros(M.width, dtype=object)
     np.add.at(rest, X.indices, whole * np.array(target, dtype=object)[owners])
@@ -312,11 +321,6 @@ def combine_rows(
                 if not check.any():
                     return rows, lifted[0], lifted[1]
     return None
-
-
-def _mantissas(data: NDArray[np.float64]) -> tuple[list[int], list[int]]:
-    fractions, exponents = np.frexp(data)
-    return np.ldexp(fractions, 53).astype(np.int64).tolist(), (exponents - 53).tolist()
 
 
 def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:

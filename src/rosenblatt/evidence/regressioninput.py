@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.adapters import ForeignModel, read_foreign_model
-from rosenblatt.checks import one_of, row_weights
+from rosenblatt.checks import one_of
 from rosenblatt.errors import RowError, UsageError, with_index_labels
 from rosenblatt.evidence.families import (
     FAMILIES,
@@ -56,7 +56,6 @@ def question(
     The forms are X and y, a frame or a file and the column of its target, a formula and its data,
     and a model.
     """
-    notes, model, left_out = list[Message](), None, NO_ROWS
     if y is None and target is None and not isinstance(X, str | os.PathLike) and not is_frame(X):
         model = read_foreign_model(X, family)
         sample_weight = model.weights if sample_weight is None else sample_weight
@@ -64,16 +63,21 @@ def question(
         if model.formula is None:
             design = Design(model.X, model.names)
             regression = question_of(design, model.y, model.family, False, sample_weight, groups)
-            regression = _add_likelihood(regression, model, sample_weight, model.offset)
-            return replace(regression, row_names=model.row_names)
-        X, y, family = model.formula, model.X, model.family
-        notes += [Message(model.note)] if model.note else []
+            return replace(_add_likelihood(regression, model), row_names=model.row_names)
+        given = _find_columns(model.formula, model.X, None, sample_weight, groups)
+        regression = _create_rows(given._replace(rows=model.rows), model.family, fit_intercept)
+        note = (Message(model.note),) if model.note else ()
+        return replace(_add_likelihood(regression, model), notes=(*note, *regression.notes))
     family = one_of("family", family or "binomial", FAMILIES)
     given = _find_columns(X, y, target, sample_weight, groups)
-    if model is not None:
-        given = given._replace(rows=model.rows)
+    return _create_rows(given, family, fit_intercept)
+
+
+def _create_rows(given: Given, family: str, fit_intercept: bool) -> Question:
+    """Create the signed rows of a table and its target, or of a formula and its data."""
+    notes, left_out = list[Message](), NO_ROWS
     with with_index_labels(given.row_names):
-        rows, y = given.rows, given.y
+        rows, y, weights, groups = given.rows, given.y, given.weights, given.groups
         if given.formula is None:
             design = design_of(given.X, fit_intercept or family in NO_INTERCEPT)
             if family in NO_INTERCEPT:
@@ -93,29 +97,23 @@ def question(
                 notes += _note_constant_columns(design, Message("write 0 + in the formula"))
             everything = np.arange(given.X.num_rows) if rows is None else rows
             rows = everything[built.rows]
-            missing = np.ones(len(everything), dtype=bool)
-            missing[built.rows] = False
-            left_out = everything[missing]
-            weights = _select_rows(given.weights, built.rows)
-            given = given._replace(weights=weights, groups=_select_rows(given.groups, built.rows))
-        regression = question_of(
-            design, y, family, fit_intercept, given.weights, given.groups, rows
-        )
+            left_out = np.setdiff1d(everything, rows)
+            weights, groups = (
+                None if column is None else as_column(column)[built.rows]
+                for column in (weights, groups)
+            )
+        regression = question_of(design, y, family, fit_intercept, weights, groups, rows)
     notes += regression.notes
-    if model is not None:
-        regression = _add_likelihood(
-            regression, model, given.weights, _select_rows(model.offset, built.rows)
-        )
     return replace(regression, notes=tuple(notes), left_out=left_out, row_names=given.row_names)
 
 
-def _add_likelihood(
-    regression: Question, model: ForeignModel, weights: Any, offset: Any
-) -> Question:
+def _add_likelihood(regression: Question, model: ForeignModel) -> Question:
     """Add a model's offset, link and treatment of ties to the data of the likelihood."""
     assert regression.data is not None
-    if offset is not None and weights is not None:
-        offset = offset[row_weights(weights, len(offset)) > 0]
+    offset = model.offset
+    if offset is not None:  # rows of the model, from 0, unless it has original numbers for them
+        used = regression.data.rows
+        offset = offset[used if model.rows is None else np.searchsorted(model.rows, used)]
     own = {"offset": offset, "efron": model.efron, "unfitted": model.unfitted}
     own |= {"link": model.link} if model.link else {}
     return replace(regression, data=regression.data._replace(**own))
@@ -191,10 +189,6 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
         )
     left = X if not columns else select(X, [n for n in names if n not in columns])
     return Given(left, y, weights, groups, row_names)
-
-
-def _select_rows(values: Any, rows: Ints) -> Any:
-    return None if values is None else as_column(values)[rows]
 
 
 def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:

@@ -12,22 +12,7 @@ from numpy.typing import NDArray
 from rosenblatt.checks import positive_number
 from rosenblatt.clock import Deadline, OutOfTimeError
 from rosenblatt.evidence.certificate import ProofError, Vector
-from rosenblatt.evidence.cone import (
-    BEFORE,
-    DOWN,
-    ESTIMATES,
-    FINITE,
-    INFINITE,
-    SHORT,
-    UNDECIDED,
-    UNKNOWN,
-    UP,
-    Blame,
-    Watch,
-    blame,
-    explain_end,
-    partition,
-)
+from rosenblatt.evidence.cone import Watch, explain_end, partition
 from rosenblatt.evidence.estimates import GLM, LimitingModel, ReducedModel
 from rosenblatt.evidence.families import (
     INTERCEPT,
@@ -38,19 +23,23 @@ from rosenblatt.evidence.families import (
 )
 from rosenblatt.evidence.integers import EXACT
 from rosenblatt.evidence.minnorm import SolverProgress
+from rosenblatt.evidence.reasons import (
+    DOWN,
+    ESTIMATES,
+    FINITE,
+    INFINITE,
+    SHORT,
+    UNDECIDED,
+    UNKNOWN,
+    UP,
+    find_reasons,
+)
 from rosenblatt.evidence.regressioninput import question
 from rosenblatt.evidence.separationproof import (
     SeparationProof,
     data_of,
     find_separated,
     kind_of,
-)
-from rosenblatt.evidence.sparsecone import (
-    WIDE,
-    blame_sparse,
-    mostly_zeros,
-    partition_sparse,
-    spanning_rows,
 )
 from rosenblatt.examples import Examples
 from rosenblatt.messages import Message, Parameter
@@ -279,65 +268,58 @@ def separation(
             X, y if data is None else data, family, fit_intercept, sample_weight, groups, target
         )
     with SolverProgress() as progress:
-        try:
-            return separation_of(regression, Watch(progress.tell, Deadline.after(time_limit)))
-        except (KeyboardInterrupt, OutOfTimeError) as end:
-            return _undecided(regression, explain_end(end))
+        return separation_of(regression, Watch(progress.tell, Deadline.after(time_limit)))
 
 
 def separation_of(regression: Question, watch: Watch) -> Separation:
     """Decide which signed rows of a regression are separated, with a proof and the reasons."""
-    examples = regression.constraints.examples
-    wide = len(regression.names) >= WIDE and (examples.is_sparse or mostly_zeros(examples.X))
-    quick = partition_sparse(regression.constraints, watch) if wide else None
-    found = partition(regression.constraints, watch) if quick is None else quick.partition
-    if found.reason:
-        return _undecided(regression, found.reason, found.direction)
-    kind = kind_of(regression, found.separated)
-    proof = SeparationProof(
-        kind,
-        regression.family,
-        regression.fit_intercept,
-        data_of(regression),
-        found.direction,
-        found.part,
-        None if quick is None else quick.space,
-    )
-    try:
-        proof.check_evidence(regression)
-    except ProofError as error:
-        return _undecided(regression, f"the proof did not hold: {error}")
-    try:
-        blamed = None if quick is None else blame_sparse(regression, quick, watch)
-        if blamed is None:
-            if quick is not None:
-                constraints, separated = regression.constraints, found.separated
-                spanning = spanning_rows(constraints, separated, watch.deadline)
-                found = replace(found, spanning=spanning)
-            blamed = blame(regression, found, watch)
-    except (KeyboardInterrupt, OutOfTimeError) as end:  # the separated rows are known and proved
-        blamed = Blame((UNDECIDED,) * len(regression.names), reason=f"{explain_end(end)} {BEFORE}")
-    reasons = dict(zip(regression.names, blamed.why, strict=True))
-    limit = (
-        LimitingModel.of(regression, found.separated, reasons, watch.deadline)
-        if UNDECIDED not in blamed.why
-        else None
-    )
-    return Separation(
-        kind,
-        regression.family,
-        regression.names,
-        regression.n_rows,
-        reasons,
-        regression.rows_of(found.separated, later=True),
-        _to_array(found.direction[: len(regression.names)]),
-        len(regression.rows_of(~found.separated)),
-        blamed.drop,
-        proof,
-        blamed.reason,
+    undecided = Separation(
+        *("undecided", regression.family, regression.names, regression.n_rows),
         row_names=regression.row_names,
         notes=regression.notes,
         left_out=regression.left_out,
+    )
+    constraints, count = regression.constraints, len(regression.names)
+    examples = constraints.examples
+    try:
+        found = partition(constraints, watch)
+        direction = _to_array(found.direction[:count])
+        if found.reason:
+            known = replace(undecided, reason=found.reason, direction=direction)
+            if not any(found.direction):
+                return known
+            separated = find_separated(found.direction, examples.merged())
+            return replace(known, rows=regression.rows_of(separated, later=True))
+        kind = kind_of(regression, found.separated)
+        proof = SeparationProof(
+            kind,
+            regression.family,
+            regression.fit_intercept,
+            data_of(regression),
+            found.direction,
+            found.part,
+            found.space,
+        )
+        proof.check_evidence(regression)
+        reasons = find_reasons(regression, found, watch)
+        why = dict(zip(regression.names, reasons.why, strict=True))
+        limit = None
+        if UNDECIDED not in reasons.why:
+            limit = LimitingModel.of(regression, found.separated, why, watch.deadline)
+    except (KeyboardInterrupt, OutOfTimeError) as end:
+        return replace(undecided, reason=explain_end(end))
+    except ProofError as error:
+        return replace(undecided, reason=f"the proof did not hold: {error}")
+    return replace(
+        undecided,
+        kind=kind,
+        reasons=why,
+        rows=regression.rows_of(found.separated, later=True),
+        direction=direction,
+        n_overlapping=len(regression.rows_of(~found.separated)),
+        drop=reasons.drop,
+        proof=proof,
+        reason=reasons.reason,
         limit=limit,
     )
 
@@ -351,22 +333,6 @@ def infinite_columns(examples: Examples) -> list[str]:
         raise KeyboardInterrupt
     infinite = [str(n) for n, why in s.reasons.items() if why in INFINITE]
     return [name for name in infinite if name != INTERCEPT]
-
-
-def _undecided(regression: Question, reason: str, direction: Vector = ()) -> Separation:
-    rows = np.empty(0, dtype=np.intp)
-    if any(direction):
-        examples = regression.constraints.examples.merged()
-        rows = regression.rows_of(find_separated(direction, examples), later=True)
-    return Separation(
-        *("undecided", regression.family, regression.names, regression.n_rows),
-        rows=rows,
-        direction=_to_array(direction[: len(regression.names)]),
-        reason=reason,
-        row_names=regression.row_names,
-        notes=regression.notes,
-        left_out=regression.left_out,
-    )
 
 
 def _to_array(direction: Vector) -> NDArray[Any]:
@@ -439,10 +405,11 @@ def next_steps(s: Separation) -> list[tuple[str, str]]:
     if not s or s.limit is None:
         return []
     steps, table = [], s.limit.table
-    if table is None and s.limit.can_be_fitted:
+    can_be_fitted = not s.limit.not_to_fit()
+    if table is None and can_be_fitted:
         steps.append(("s.estimates", "the finite estimates, which take longer to compute"))
     bounded = {UP, DOWN} & set(s.reasons.values())
-    if bounded and s.limit.can_be_fitted and not s.limit.is_wide and not (table and table.bounds):
+    if bounded and can_be_fitted and not s.limit.is_wide and not (table and table.bounds):
         steps.append(("s.bounds", "one-sided 95 % bounds, which take longer to compute"))
     if not s.limit.not_for_firth():
         steps.append(("s.firth()", "Firth's estimates, which are all finite"))
@@ -492,10 +459,11 @@ def _render_report(s: Separation) -> str:
 def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> list[tuple[str, ...]]:
     """Return a heading and a line per coefficient: name, estimate, error, bound, reason.
 
-    Errors and bounds that take long to compute are left out.
+    Errors and bounds that take long to compute are left out. If there are many coefficients and
+    no names are given, the infinite ones come first.
     """
     found = s.limit.table if s.limit is not None else None
-    names = _listed_names(s) if names is None else names
+    names = names or (list(s.reasons) if len(s.reasons) <= SHOWN else infinite_first(s)[:SHOWN])
     if not found:
         short = [(spelled(name), SHORT[s.reasons[name]], s.reasons[name]) for name in names]
         return [("coefficient", "estimate", "why"), *short]
@@ -512,13 +480,6 @@ def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> lis
         lines.append((spelled(name), estimate, error, bound, why))
     bounded = any(line[3] for line in lines)
     return [line if bounded else (*line[:3], line[4]) for line in [heading, *lines]]
-
-
-def _listed_names(s: Separation) -> list[Name]:
-    """Return at most `SHOWN` coefficients for a table."""
-    if len(s.reasons) <= SHOWN:
-        return list(s.reasons)
-    return infinite_first(s)[:SHOWN]
 
 
 def infinite_first(s: Separation) -> list[Name]:

@@ -40,8 +40,6 @@ from rosenblatt.examples import Examples
 from rosenblatt.read.inputs import Target
 from rosenblatt.text import render_card
 
-KINDS = ("none", "quasi-complete", "complete")
-
 
 @dataclass(frozen=True)
 class NullSpace:

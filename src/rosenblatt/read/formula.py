@@ -108,11 +108,6 @@ class Formula:
         return cls(text, targets, left, right, tuple(effects), tuple(dict.fromkeys(used)))
 
     @property
-    def target(self) -> str:
-        """The target as it is written in the formula."""
-        return self.text.partition("~")[0].strip()
-
-    @property
     def has_intercept(self) -> bool:
         """Whether the design has an intercept; with fixed effects it has none."""
         return not self.effects and any(not term.factors or term == "1" for term in self.right)

@@ -196,11 +196,11 @@ export function drawMargins(pen, size, { yes, no, far }) {
 
 // Draw the update as a sum of arrows, w + η·y·x, in the plane of the two features.
 export function drawVectors(pen, scene) {
-  const { story, t, progress, palette, width, height } = scene;
+  const { story, t, part, palette, width, height } = scene;
   if (story.many) return drawLabelVectors(pen, scene);
   const after = Array.from(story.planes(t)[0]).slice(1);
   const before = t > 0 ? Array.from(story.planes(t - 1)[0]).slice(1) : after;
-  const now = after.map((value, i) => before[i] + progress * (value - before[i]));
+  const now = after.map((value, i) => before[i] + part * (value - before[i]));
   const place = fitting([[0, 0], before, after], width, height);
   const origin = drawCross(pen, scene, place);
   if (t > 0) {
@@ -225,8 +225,8 @@ export function drawVectors(pen, scene) {
   const old = t < 1000 ? `w(${t - 1})` : "w(t−1)";
   const [dx, dy] = [0, 1].map((i) => Math.abs(place(before)[i] - place(after)[i]));
   const apart = dy > 1.2 * size || dx > 8 + 0.6 * size * old.length; // else the names would overlap
-  if (t > 0 && progress === 1 && apart) name(old, place(before), palette.soft);
-  if (now.some((value) => value !== 0) && progress === 1)
+  if (t > 0 && part === 1 && apart) name(old, place(before), palette.soft);
+  if (now.some((value) => value !== 0) && part === 1)
     name(t < 1000 ? `w(${t})` : "w(t)", place(after), palette.ink);
   return undefined;
 }
@@ -234,13 +234,13 @@ export function drawVectors(pen, scene) {
 // Draw the w of every label: an update adds x to that of the right label, and subtracts it from that
 // of the competing one.
 function drawLabelVectors(pen, scene) {
-  const { story, t, progress, palette, width, height } = scene;
+  const { story, t, part, palette, width, height } = scene;
   const after = story.planes(t).map(([, a, b]) => [a, b]);
   const before = t > 0 ? story.planes(t - 1).map(([, a, b]) => [a, b]) : after;
   const place = fitting([[0, 0], ...before, ...after], width, height);
   const origin = drawCross(pen, scene, place);
   after.forEach((to, k) => {
-    const now = to.map((value, i) => before[k][i] + progress * (value - before[k][i]));
+    const now = to.map((value, i) => before[k][i] + part * (value - before[k][i]));
     const stroke = colorOf(palette, story.markOf(k));
     if (to.some((value, i) => value !== before[k][i])) {
       drawArrow(pen, origin, place(before[k]), { stroke: palette.soft, width: 2 });

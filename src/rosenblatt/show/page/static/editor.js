@@ -109,7 +109,7 @@ export class Editor {
     const [x, y, other] = this.page.points()[n];
     if (label === null || other === label) return;
     this.page.change([...this.page.points(), [x, y, label]], true);
-    this.page.say(`${MARKS[markOf(label)].name} added at ${x}, ${y}, on another example.`);
+    this.page.say(`${MARKS[markOf(label)].name} added at ${x}, ${y}, on another.`);
   }
 
   moved(n, x, y) {
@@ -161,9 +161,9 @@ export class Editor {
     this.cursor ||= [this.player.frame.width / 2, this.player.frame.height / 2];
     const n = this.near(this.cursor, 3 * this.reach());
     if (this.carried !== undefined) {
-      this.page.say(`Example ${this.carried + 1} put down.`);
       this.carried = undefined;
       this.page.change(this.page.points(), true);
+      this.page.say("Put down.");
     } else if (this.page.tool() === "move") {
       if (n === null) return;
       this.carried = n;

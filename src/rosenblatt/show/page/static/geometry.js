@@ -113,11 +113,11 @@ export function radiusFor(count, frame) {
 // predicts yes where it is positive.
 
 // Return the planes of a story on their way from w(t − 1) to w(t); null while no two scores differ.
-export function planesAt({ story, t, progress = 1 }) {
+export function planesAt({ story, t, part = 1 }) {
   const now = story.planes(t);
-  const before = progress < 1 && t > 0 ? story.planes(t - 1) : now;
+  const before = part < 1 && t > 0 ? story.planes(t - 1) : now;
   const planes = now.map((plane, k) =>
-    Array.from(plane, (value, i) => before[k][i] + progress * (value - before[k][i])),
+    Array.from(plane, (value, i) => before[k][i] + part * (value - before[k][i])),
   );
   const [first, ...others] = planes;
   const areEqual = others.length

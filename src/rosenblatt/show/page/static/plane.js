@@ -14,8 +14,8 @@ import {
 import { clipped, regionsOf, pixelEdges, planesAt, radiusFor, ticks } from "./geometry.js";
 import { say } from "./numbers.js";
 
-// A scene is {story, t, progress, frame, palette, wrong, proof}; `progress`, from 0 to 1, is how
-// far the update that leads to t has gone.
+// A scene is {story, t, part, frame, palette, wrong, proof}; `part`, from 0 to 1, is how far the
+// update that leads to t has gone.
 export function drawPlane(pen, given, layPoints) {
   const planes = planesAt(given);
   const { story, frame, palette } = given;
@@ -288,8 +288,8 @@ function placesAround([x, y], away, right = true, below = false) {
 // Return places for a name on both sides of a line, beginning near its lower end.
 function placesAlong(ends, away) {
   const [[x1, y1], [x2, y2]] = [...ends].sort((p, q) => q[1] - p[1]);
-  return Array.from({ length: 9 }, (_, k) => 0.16 + 0.085 * k).flatMap((share) => {
-    const [x, y] = [x1 + share * (x2 - x1), y1 + share * (y2 - y1)];
+  return Array.from({ length: 9 }, (_, k) => 0.16 + 0.085 * k).flatMap((part) => {
+    const [x, y] = [x1 + part * (x2 - x1), y1 + part * (y2 - y1)];
     return [
       { x: x + away, y: y + 4, align: "left" },
       { x: x - away, y: y + 4, align: "right" },

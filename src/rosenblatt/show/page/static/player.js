@@ -37,7 +37,7 @@ class Player {
     this.proof = Boolean(options.proof);
     this.speed = options.speed || 2;
     this.playing = false;
-    this.progress = 1;
+    this.part = 1;
     this.element = element;
     element.classList.add("rb-player");
     this.build();
@@ -76,7 +76,7 @@ class Player {
     this.pause();
     this.story = json instanceof Story ? json : new Story(json);
     this.t = Math.max(0, Math.min(t, this.story.T));
-    this.progress = 1;
+    this.part = 1;
     this.redraw();
     this.announce();
   }
@@ -103,7 +103,7 @@ class Player {
   // Show w(t) at once.
   show(t) {
     this.t = Math.max(0, Math.min(Math.round(t), this.story.T));
-    this.progress = 1;
+    this.part = 1;
     this.draw();
     if (this.options.moved) this.options.moved(this.t);
   }
@@ -126,11 +126,11 @@ class Player {
     if (prefersReducedMotion()) return;
     const begin = performance.now();
     const turn = (now) => {
-      this.progress = Math.min(1, Math.max(0, now - begin) / SWING);
+      this.part = Math.min(1, Math.max(0, now - begin) / SWING);
       this.draw();
-      if (this.progress < 1) this.request = requestAnimationFrame(turn);
+      if (this.part < 1) this.request = requestAnimationFrame(turn);
     };
-    this.progress = 0;
+    this.part = 0;
     this.request = requestAnimationFrame(turn);
   }
 
@@ -146,13 +146,13 @@ class Player {
       const passed = first + seconds * this.speed + (still ? 0 : 1);
       const t = Math.min(this.story.T, Math.floor(passed));
       // The line turns in the first half of the time of an update and rests in the second.
-      this.progress = still || this.speed > 10 ? 1 : Math.min(1, 2 * (passed - Math.floor(passed)));
-      if (passed > this.story.T + 1) this.progress = 1;
+      this.part = still || this.speed > 10 ? 1 : Math.min(1, 2 * (passed - Math.floor(passed)));
+      if (passed > this.story.T + 1) this.part = 1;
       const moved = t !== this.t;
       this.t = t;
       this.draw();
       if (moved && this.options.moved) this.options.moved(t);
-      if (t >= this.story.T && this.progress === 1) {
+      if (t >= this.story.T && this.part === 1) {
         this.pause();
         this.announce();
         return;
@@ -165,8 +165,8 @@ class Player {
   pause() {
     this.playing = false;
     cancelAnimationFrame(this.request);
-    if (this.progress < 1 && this.story) {
-      this.progress = 1;
+    if (this.part < 1 && this.story) {
+      this.part = 1;
       this.draw();
     }
     showPlaying(this.parts.play, this.playing);
@@ -209,8 +209,8 @@ class Player {
   }
 
   scene(frame = this.frame) {
-    const { story, t, progress, palette, proof } = this;
-    return { story, t, progress, frame, palette, proof, wrong: story.mistaken(t) };
+    const { story, t, part, palette, proof } = this;
+    return { story, t, part, frame, palette, proof, wrong: story.mistaken(t) };
   }
 
   // Draw what depends on t.
@@ -223,7 +223,7 @@ class Player {
     }
     if (sheets.vectors.width) {
       const { width, height } = sheets.vectors;
-      const scene = { story, t, progress: this.progress, palette, width, height };
+      const scene = { story, t, part: this.part, palette, width, height };
       drawVectors(new CanvasPen(sheets.vectors.clean()), scene);
     }
     for (const chart of this.charts.filter(Boolean)) {

@@ -28,16 +28,16 @@ export function checkProof(text, X, y, weights = null) {
   return checkClaim(proof, rows.X, rows.y, rows.x0, weights);
 }
 
-// Check a proof {claim, weights, conflicts, …} whose numbers are BigInt.
+// Check a proof {claim, weights, parts, …} whose numbers are BigInt.
 export function checkClaim(proof, X, y, x0 = 1, sampleWeights = null) {
-  const { claim, weights, conflicts, duplicates = [] } = proof;
+  const { claim, weights, parts, duplicates = [] } = proof;
   const Z = signed(X, y, x0);
   const cost = costClaimed(claim, sampleWeights);
   checkShape(proof, cost);
   checkDuplicates(duplicates, X, y);
   checkNumbers(proof, Z.length);
-  for (const conflict of conflicts) checkSum(conflict, Z);
-  if (claim === "inseparable") checkSpan(conflicts[0], Z);
+  for (const part of parts) checkSum(part, Z);
+  if (claim === "inseparable") checkSpan(parts[0], Z);
   if (cost) checkMistakes(proof, cost, { sampleWeights, count: Z.length });
   if (weights.length) checkProducts(proof, Z);
   return claim;
@@ -76,19 +76,18 @@ function common(a, b) {
   return a;
 }
 
-function checkShape(proof, cost) {
-  const { claim, weights, conflicts, tree, duplicates = [], digest, enumeration } = proof;
+function checkShape({ claim, weights, parts, tree, duplicates = [], digest, enumeration }, cost) {
   const extra = tree || duplicates.length || digest;
   if (enumeration) refuse("this proof is an enumeration of all cells; the page cannot repeat it.");
   if (cost) {
-    if (weights.length || !conflicts.length) refuse(`${claim}: only conflicts can prove that.`);
-    if (extra && conflicts.some(({ rest }) => rest))
+    if (weights.length || !parts.length) refuse(`${claim}: only conflicts can prove that.`);
+    if (extra && parts.some(({ rest }) => rest))
       refuse("a multiplier for the remaining rows is allowed only with a single conflict.");
     return;
   }
   if (!Object.hasOwn(SHAPES, claim)) refuse(`${claim}: unknown claim.`);
   const [needsWeights, wanted] = SHAPES[claim];
-  if (weights.length > 0 !== needsWeights || conflicts.length !== wanted || extra) {
+  if (weights.length > 0 !== needsWeights || parts.length !== wanted || extra) {
     const weighs = needsWeights ? "weights" : "no weights";
     refuse(`a proof of ${claim} has ${weighs}, ${wanted} conflicts and nothing else.`);
   }
@@ -112,11 +111,11 @@ function checkDuplicates(groups, X, y) {
 }
 
 // Check that rows exist and have positive multipliers, and that no row is used twice; with a tree a
-// row may be in several conflicts.
-function checkNumbers({ conflicts, tree, duplicates = [] }, count) {
+// row may be in several parts.
+function checkNumbers({ parts, tree, duplicates = [] }, count) {
   const others = new Set(duplicates.flatMap((group) => group.slice(1)));
   let seen = new Set();
-  for (const { rows, multipliers, rest = 0n } of conflicts) {
+  for (const { rows, multipliers, rest = 0n } of parts) {
     seen = tree ? new Set() : seen;
     for (const n of rows) {
       if (!Number.isSafeInteger(n) || n < 0 || n >= count) refuse(`row ${n} does not exist.`);
@@ -127,7 +126,7 @@ function checkNumbers({ conflicts, tree, duplicates = [] }, count) {
     if (rows.length !== multipliers.length || rows.length === 0)
       refuse("the numbers of rows and multipliers differ, or are 0.");
     if (multipliers.some((m) => m <= 0n)) refuse("a multiplier is not positive.");
-    if (rest < 0n || (rest && conflicts.length > 1))
+    if (rest < 0n || (rest && parts.length > 1))
       refuse("the multiplier of the remaining rows is not valid.");
   }
 }
@@ -146,8 +145,7 @@ function checkSum({ rows, multipliers, rest = 0n }, Z) {
 }
 
 // Check that the sets prove what mistakes cost, by themselves or by the tree.
-function checkMistakes(proof, [p, q], { sampleWeights, count }) {
-  const { claim, conflicts, tree, duplicates = [] } = proof;
+function checkMistakes({ claim, parts, tree, duplicates = [] }, [p, q], { sampleWeights, count }) {
   const { each, units } = integerCosts(sampleWeights, count);
   const need = units(p, q);
   const costs = new Map();
@@ -159,7 +157,7 @@ function checkMistakes(proof, [p, q], { sampleWeights, count }) {
     for (const n of others) costs.set(n, null);
   }
   const costOf = (n) => (costs.has(n) ? costs.get(n) : each(n));
-  const sets = conflicts.map(({ rows }) => rows);
+  const sets = parts.map(({ rows }) => rows);
   if (tree) {
     const fault = treeFault(tree, sets, costOf, need);
     if (fault) refuse(`the tree is not valid: ${fault}.`);
@@ -184,8 +182,8 @@ function integerCosts(sampleWeights, count) {
   return { each: (n) => (isRow(n) ? integers[n] / unit : null), units };
 }
 
-// Check that no w is 0 on the rows of the conflict and positive elsewhere: they are all rows, or
-// span everything.
+// Check that no w is 0 on the rows of the part and positive elsewhere: they are all rows, or span
+// everything.
 function checkSpan({ rows, rest = 0n }, Z) {
   if (rest || rows.length === Z.length) return;
   if (rankOf(rows.map((n) => Z[n])) < Z[0].length)

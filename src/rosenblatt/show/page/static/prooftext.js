@@ -28,7 +28,7 @@ export function readProof(text) {
     ...{ claim, data, digest, enumeration, labels: Number(labels) },
     x0: readFloat(content.x0),
     weights: readList(content.weights).map(readInteger),
-    conflicts: readList(content.conflicts).map(readConflict),
+    parts: readList(content.conflicts).map(readPart),
     tree: "tree" in content ? readTree(content.tree) : null,
     duplicates: "duplicates" in content ? nonEmpty(content.duplicates).map(readNumbers) : [],
   };
@@ -59,10 +59,10 @@ function parse(text) {
   return refuse(STRANGE);
 }
 
-function readConflict(conflict) {
-  if (keysOf(conflict) !== "multipliers,rest,rows") refuse(STRANGE);
-  const multipliers = readList(conflict.multipliers).map(readInteger);
-  return { rows: readNumbers(conflict.rows), multipliers, rest: readInteger(conflict.rest) };
+function readPart(part) {
+  if (keysOf(part) !== "multipliers,rest,rows") refuse(STRANGE);
+  const multipliers = readList(part.multipliers).map(readInteger);
+  return { rows: readNumbers(part.rows), multipliers, rest: readInteger(part.rest) };
 }
 
 function readTree(tree) {
@@ -120,9 +120,9 @@ function hexOf(number) {
   return `${sign}0x${lead}.${digits.toString(16).padStart(13, "0")}p${power < 0 ? "" : "+"}${power}`;
 }
 
-// Write a proof {claim, weights, conflicts} about points with x0 = 1, as Python reads it; with
-// several `labels`, about the rows of `againstRivals`, which contain x0.
-export function proofText({ claim, weights, conflicts, labels }, X, y) {
+// Write a proof {claim, weights, parts} about points with x0 = 1, as Python reads it; with several
+// `labels`, about the rows of `againstRivals`, which contain x0.
+export function proofText({ claim, weights, parts, labels }, X, y) {
   const hex = (v) => (v < 0n ? `-0x${(-v).toString(16)}` : `0x${v.toString(16)}`);
   const content = {
     format: FORMAT,
@@ -131,7 +131,7 @@ export function proofText({ claim, weights, conflicts, labels }, X, y) {
     data: fingerprint(X, y, labels ? 0 : 1),
     x0: hexOf(1),
     weights: weights.map(hex),
-    conflicts: conflicts.map(({ rows, multipliers, rest = 0n }) => ({
+    conflicts: parts.map(({ rows, multipliers, rest = 0n }) => ({
       rows,
       multipliers: multipliers.map(hex),
       rest: hex(rest),

@@ -44,5 +44,5 @@ function drawScene(pen, { width, height, palette }, data) {
     pocketAt: () => null,
   };
   const frame = frameOf(story, width, height);
-  drawPlane(pen, { story, t: 0, progress: 1, frame, palette, wrong: data.wrong });
+  drawPlane(pen, { story, t: 0, part: 1, frame, palette, wrong: data.wrong });
 }

@@ -19,7 +19,7 @@ const TOO_FINE = "Not decided here: some numbers are too far apart in size. The 
 export function separable(points, targets) {
   const { augmented, power } = augmentedRows(points);
   const Z = augmented.map((x, n) => (targets[n] > 0 ? x : negative(x)));
-  const { on, first, weights, ...found } = decide(Z, Z, power);
+  const { on, first, parts, weights, ...found } = decide(Z, Z, power);
   const pair = first?.rows.length > 2 ? contradiction(Z) : null;
   const conflicts = [pair, first].filter(Boolean);
   return { ...found, line: weights, support: on, conflicts };
@@ -41,10 +41,8 @@ export function separableLabels(points, targets, K) {
   // The block of the first label is left out, as if its weights were 0: adding the same vector to
   // the weights of all labels changes no product, so those columns are redundant.
   const few = Z.map((z) => z.slice(3));
-  const { on, first, conflicts = [], ...found } = decide(Z, few, power);
-  const ties = conflicts.flatMap(({ rows }) =>
-    rows.map((m) => [targets[pairs[m][0]], pairs[m][1]]),
-  );
+  const { on, first, parts = [], ...found } = decide(Z, few, power);
+  const ties = parts.flatMap((part) => part.rows.map((m) => [targets[pairs[m][0]], pairs[m][1]]));
   const shares = first ? first.multipliers.map((m) => ratioOf(m, summed(first.multipliers))) : [];
   const named = (first ? first.rows : on).map((m) => pairs[m]);
   return { ...none, ...found, pairs: named, ties, shares, proof: { ...found.proof, labels: K } };
@@ -90,41 +88,41 @@ function decide(Z, few, power) {
     bound: ratioOf(squaredRadius(Z) * total * total, square),
     weights: x.map((v) => (v < 0n ? -1 : 1) * rootOf(v * v, square)),
     on: shares.flatMap((share, m) => (share <= 1 + ON_THE_MARGIN ? [m] : [])),
-    proof: { claim: "separable", weights: lowestTerms(x), conflicts: [] },
+    proof: { claim: "separable", weights: lowestTerms(x), parts: [] },
   };
 }
 
 function findConflict(Z) {
-  const { w, conflicts } = reduceFaces(Z);
-  const [first] = conflicts;
+  const { w, parts } = reduceFaces(Z);
+  const [first] = parts;
   const name = w ? "quasi-separable" : "inseparable";
-  const proof = { claim: name, weights: w || [], conflicts: [w ? first : joinAll(Z, conflicts)] };
-  return { name, first, conflicts, proof };
+  const shown = w ? { weights: w, parts: [first] } : { weights: [], parts: [joinAll(Z, parts)] };
+  return { name, first, parts, proof: { claim: name, ...shown } };
 }
 
 // Facial reduction: find rows with multipliers, project their span away, and go on with the rest.
 function reduceFaces(Z) {
-  const conflicts = [];
+  const parts = [];
   let [basis, seen] = [null, Z];
   for (;;) {
     const left = seen.flatMap((z, n) => (isZero(z) ? [] : [n]));
-    if (!left.length) return { w: null, conflicts };
+    if (!left.length) return { w: null, parts };
     const { x, rows, multipliers } = nearestPoint(left.map((n) => seen[n]));
     if (!isZero(x)) {
       const w = basis[0].map((_, j) => summed(basis.map((u, i) => x[i] * u[j])));
-      return { w: lowestTerms(w), conflicts };
+      return { w: lowestTerms(w), parts };
     }
-    conflicts.push({ rows: rows.map((k) => left[k]), multipliers });
-    basis = orthogonalTo(conflicts.flatMap((conflict) => conflict.rows.map((n) => Z[n])));
-    if (!basis.length) return { w: null, conflicts };
+    parts.push({ rows: rows.map((k) => left[k]), multipliers });
+    basis = orthogonalTo(parts.flatMap((part) => part.rows.map((n) => Z[n])));
+    if (!basis.length) return { w: null, parts };
     seen = Z.map((z) => basis.map((u) => inner(u, z)));
   }
 }
 
 // Join the multipliers of all rounds. Where their rows do not span everything, the other rows, which
 // then lie in their span, get multipliers too.
-function joinAll(Z, conflicts) {
-  let carried = conflicts.reduce((all, conflict) => join(Z, all, conflict));
+function joinAll(Z, parts) {
+  let carried = parts.reduce((all, part) => join(Z, all, part));
   const others = Z.map((_, n) => n).filter((n) => !carried.rows.includes(n));
   if (others.length && independentOf(carried.rows.map((n) => Z[n])).length < Z[0].length)
     carried = join(Z, carried, { rows: others, multipliers: others.map(() => 1n) });
@@ -134,25 +132,24 @@ function joinAll(Z, conflicts) {
 }
 
 // Join multipliers whose sum is 0 with others whose sum lies in the span of those rows:
-// Σ scale·m z − Σ numerators z + k Σ λ z = 0 for any k, and a large k makes all multipliers
-// positive.
-function join(Z, carried, { rows, multipliers }) {
-  const total = Z[0].map((_, j) => summed(rows.map((n, i) => multipliers[i] * Z[n][j])));
+// Σ scale·m z − Σ parts z + k Σ λ z = 0 for any k, and a large k makes all multipliers positive.
+function join(Z, carried, part) {
+  const total = Z[0].map((_, j) => summed(part.rows.map((n, i) => part.multipliers[i] * Z[n][j])));
   const basis = independentOf(carried.rows.map((n) => Z[n]));
-  const { numerators, scale } = combination(
+  const { parts, scale } = combination(
     basis.map((i) => Z[carried.rows[i]]),
     total,
   );
-  const needed = (i) => numerators[basis.indexOf(i)] ?? 0n;
+  const needed = (i) => parts[basis.indexOf(i)] ?? 0n;
   const enough = carried.multipliers.reduce((most, m, i) => {
     const least = needed(i) > 0n ? needed(i) / m + 1n : 1n;
     return least > most ? least : most;
   }, 1n);
   return {
-    rows: [...carried.rows, ...rows],
+    rows: [...carried.rows, ...part.rows],
     multipliers: [
       ...carried.multipliers.map((m, i) => enough * m - needed(i)),
-      ...multipliers.map((m) => scale * m),
+      ...part.multipliers.map((m) => scale * m),
     ],
   };
 }
@@ -226,10 +223,10 @@ function moveTowards(now, wanted) {
 // where G is their Gram matrix.
 function affineWeights(vectors) {
   const table = vectors.map((u) => [...vectors.map((v) => inner(u, v) + 1n), 1n]);
-  return lowestTerms(solve(table).numerators);
+  return lowestTerms(solve(table).parts);
 }
 
-// Write a vector in a basis that spans it: scale·v = Σ numerators[i]·basis[i], scale > 0.
+// Write a vector in a basis that spans it: scale·v = Σ parts[i]·basis[i], scale > 0.
 function combination(basis, v) {
   return solve(basis.map((u) => [...basis.map((other) => inner(u, other)), inner(u, v)]));
 }
@@ -248,7 +245,7 @@ function solve(table) {
     }
     scale = table[k][k];
   }
-  return { numerators: table.map((row) => row[size]), scale };
+  return { parts: table.map((row) => row[size]), scale };
 }
 
 // Return vectors as doubles of about length 1, for guesses only.

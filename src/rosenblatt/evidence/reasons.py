@@ -1,0 +1,322 @@
+"""Why each estimate is finite or infinite, once it is known which rows are separated.
+
+Directions γ that are zero on every overlapping row are γ = F·g, with one g per vector of a basis.
+The separated rows ask for W·g ≥ 0. An estimate is finite if its row of F is zero, not identified
+if its row of F depends on directions that move no row, and infinite otherwise. Its sign is that of
+its row of F over all such g, decided for parts of W that share no column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from rosenblatt.clock import Deadline, OutOfTimeError
+from rosenblatt.evidence.certificate import Vector
+from rosenblatt.evidence.cone import (
+    Partition,
+    Watch,
+    deadline_of,
+    direction_of,
+    explain_end,
+    spanning_rows,
+)
+from rosenblatt.evidence.decision import compute_quotient
+from rosenblatt.evidence.families import SIGNS, Constraints, Ints, Mask, Question
+from rosenblatt.evidence.modular import (
+    exact_products,
+    find_pivots,
+    independent,
+    null_basis,
+    residues,
+    whole_products,
+)
+from rosenblatt.evidence.signedrows import Quotient, SignedRows
+from rosenblatt.examples import Examples
+
+MOST = 400  # a part with more columns takes the exact engine too long
+FEW_DIMENSIONS = 60  # with more dimensions of directions, no columns to drop are searched for
+ALONE = 100  # with at most this many columns, dropping each one alone is tried
+FEW = 24  # advice to drop more columns than this is not given
+MANY = 400  # with more columns, none to drop are searched for: it would take minutes
+
+# Words for why an estimate is finite, infinite or unknown.
+FINITE, UP, DOWN = "finite", "grows without bound", "falls without bound"
+EITHER, UNKNOWN = "infinite, of either sign", "not identified by any row"
+UNSIGNED = "infinite, its sign not known"  # if the run ended before the sign was found
+UNDECIDED = "not decided in the time given"
+INFINITE = (UP, DOWN, EITHER, UNSIGNED)
+ESTIMATES = {FINITE: 0.0, UP: math.inf, DOWN: -math.inf} | dict.fromkeys(
+    (EITHER, UNKNOWN, UNSIGNED, UNDECIDED), math.nan
+)
+SHORT = {
+    FINITE: "finite",
+    UP: "+inf",
+    DOWN: "-inf",
+    EITHER: "±inf",
+    UNKNOWN: "—",
+    UNSIGNED: "infinite",
+    UNDECIDED: "?",
+}
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why each estimate is finite or not, and columns to drop so that none is infinite."""
+
+    why: tuple[str, ...]  # one reason per coefficient
+    drop: tuple[str, ...] = ()  # empty if many would have to be dropped, or if unknown
+    reason: str = ""  # why some results are missing
+
+
+@dataclass(frozen=True, eq=False)
+class Cone:
+    """All g with rows·g ≥ 0 and pinned·g = 0, to find the signs of linear functions of g."""
+
+    rows: NDArray[np.float64]
+    pinned: NDArray[np.float64]
+    watch: Watch
+    directions: list[Vector]  # known members of the cone
+    is_ray: bool  # whether all members are multiples of the first direction
+    known: dict[bytes, set[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of_part(cls, W: Any, watch: Watch) -> Cone:
+        """Create the cone of sparse rows that ask for W·g ≥ 0."""
+        rows = np.unique(W.toarray(), axis=0)
+        ray = rows.shape[1] == 1
+        direction: Vector = (int(np.sign(rows[0, 0])),)
+        return cls(rows, rows[:0], watch, [direction] if ray else [], ray)
+
+    def signs(self, function: NDArray[np.float64]) -> set[int] | None:
+        """Return the signs, other than 0, that a linear function takes; None if undecided."""
+        key = function.tobytes()
+        if key in self.known:
+            return self.known[key]
+        places = [(k, int(function[k])) for k in np.flatnonzero(function).tolist()]
+
+        def sign(g: Vector) -> int:
+            total = sum(g[k] * v for k, v in places)
+            return (total > 0) - (total < 0)
+
+        signs = {sign(g) for g in self.directions}
+        for side in () if self.is_ray else (1, -1):
+            if side not in signs:
+                found = self.direction(side * function[None], free=True)
+                if found is None:
+                    return None
+                self.directions.append(found)
+                signs.add(sign(found))
+        self.known[key] = signs - {0}
+        return self.known[key]
+
+    def direction(self, extra: NDArray[np.float64], *, free: bool = False) -> Vector | None:
+        """Return a direction in which extra rows are 0, or at least 0 if `free`.
+
+        It is positive on every row on which such a direction can be, and None if undecided.
+        """
+        # Powers of two make an extra row about as large as the numbers in its columns.
+        size = np.abs(np.vstack((self.rows, self.pinned))).max(axis=0, initial=0.0)
+        sizes = np.where(extra != 0, size, 0.0).max(axis=1, initial=0.0)
+        powers = np.ldexp(1.0, np.where(sizes > 0, np.frexp(sizes)[1] - 1, 0))
+        table = np.vstack((self.rows, self.pinned, powers[:, None] * extra))
+        pinned = np.arange(len(table)) >= len(self.rows)
+        pinned[len(self.rows) + len(self.pinned) :] = not free
+        examples = Examples(table, np.ones(len(table), dtype=np.int8), SIGNS, None, 0.0)
+        row = len(table) - 1 if free else None
+        return direction_of(Constraints(examples, pinned), self.watch, row=row)
+
+
+class Space(NamedTuple):
+    """Directions γ = F·g that are zero on every overlapping row, for the named coefficients."""
+
+    functions: Any  # F as CSR: a row per coefficient
+    why: list[str]  # finite, infinite of a sign not yet known, or not identified
+    parts: list[tuple[Ints, Cone | None]]  # columns of g, and their cone if these are not too many
+    whole: Cone | None  # the cone of some columns of g, if these are few
+    moved: Any  # F in these columns, zero where a coefficient is not identified
+
+
+def find_reasons(asked: Question, found: Partition, watch: Watch) -> Reasons:
+    """Decide whether each estimate is finite; if interrupted, return the results so far."""
+    why, drop, reason = [UNDECIDED] * len(asked.names), list[str](), ""
+    try:
+        space = None if found.spanning is not None else _sparse_space(asked, found, watch)
+        space = space or _dense_space(asked, found, watch)
+        why, F = space.why, space.functions
+        part_of, place = (np.full(F.shape[1], -1) for _ in range(2))
+        for p, (columns, _) in enumerate(space.parts):
+            part_of[columns], place[columns] = p, np.arange(len(columns))
+        for j in np.flatnonzero(np.array(why) == UNSIGNED).tolist():
+            span = slice(F.indptr[j], F.indptr[j + 1])
+            signs: set[int] | None = set()
+            for p in np.unique(part_of[F.indices[span]]).tolist():
+                if p < 0 or signs is None:
+                    continue
+                columns, cone = space.parts[p]
+                own = part_of[F.indices[span]] == p
+                function = np.zeros(len(columns))
+                function[place[F.indices[span][own]]] = F.data[span][own]
+                more = None if cone is None else cone.signs(function)
+                signs = None if more is None else signs | more
+            if signs is None:
+                reason = "the signs of some coefficients take too long to find"
+            else:
+                why[j] = EITHER if len(signs) == 2 else UP if signs == {1} else DOWN
+        if found.separated.any() and space.whole is not None:
+            drop = find_droppable(space, asked)
+    except (KeyboardInterrupt, OutOfTimeError) as end:
+        reason = f"{explain_end(end)} before all was known about the coefficients"
+    return Reasons(tuple(why), tuple(drop), reason)
+
+
+def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | None:
+    """Find a basis of small integers, and parts that share no column; None if there is none."""
+    examples, separated = asked.constraints.examples, found.separated
+    deadline = deadline_of(asked.constraints, watch)
+    X = sparse.csr_array(examples.X)
+    basis = found.basis
+    if basis is None:
+        again = null_basis(X[np.flatnonzero(~separated)], deadline)
+        if again is None:
+            return None
+        basis = again[1]
+    rows = np.flatnonzero(separated)
+    W = whole_products(X[rows], basis, deadline)
+    left = None if W is None else null_basis(W, deadline)
+    if W is None or left is None:
+        return None
+    W = (sparse.diags_array(examples.y[rows].astype(np.float64)) @ W).tocsr()
+    functions = basis[: len(asked.names)]
+    moved = np.diff(functions.indptr) > 0
+    loose = (functions @ left[1]).tocsr()
+    loose.eliminate_zeros()
+    unknown = np.diff(loose.indptr) > 0
+    why = np.where(unknown, UNKNOWN, np.where(moved, UNSIGNED, FINITE)).tolist()
+    parts = _split(W) if (moved & ~unknown).any() else []
+    cones = [
+        (columns, Cone.of_part(W[some][:, columns], watch) if len(columns) <= MOST else None)
+        for some, columns in parts
+    ]
+    # Directions that move no row are left out: only coefficients that no row identifies differ
+    # along them. Dropping such a one is counted as if it changed nothing, so no advice is wrong.
+    columns = independent(W) if len(rows) else rows
+    few = 0 < len(columns) <= FEW_DIMENSIONS
+    whole = Cone.of_part(W[:, columns], watch) if few else None
+    known = sparse.diags_array((~unknown).astype(np.float64)) @ functions[:, columns]
+    return Space(functions, why, cones, whole, known.tocsr())
+
+
+def _split(W: Any) -> list[tuple[Ints, Ints]]:
+    """Return rows and independent columns of the parts of W that share no column."""
+    columns = independent(W)
+    some = W[:, columns].tocsr()
+    graph = sparse.csr_array((some.data != 0, some.indices, some.indptr), shape=some.shape)
+    _, label = csgraph.connected_components((graph.T @ graph).tocsr(), directed=False)
+    # Every row has an entry in an independent column, otherwise the row would be zero.
+    own = label[some.indices[some.indptr[:-1]]]
+    by_row, by_column = np.argsort(own, kind="stable"), np.argsort(label, kind="stable")
+    parts = int(label.max(initial=-1)) + 1
+    row_ends = np.searchsorted(own[by_row], np.arange(1, parts))
+    column_ends = np.searchsorted(label[by_column], np.arange(1, parts))
+    return list(
+        zip(
+            np.split(by_row, row_ends),
+            np.split(columns[by_column], column_ends),
+            strict=True,
+        )
+    )
+
+
+def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
+    """Describe the directions by their coordinates, for numbers of any size."""
+    examples, deadline = asked.constraints.examples, watch.deadline
+    rows, count = np.flatnonzero(found.separated), len(asked.names)
+    spanning = found.spanning
+    if spanning is None:
+        overlap = np.flatnonzero(~found.separated)
+        X = sparse.csr_array(examples.X)[overlap]
+        pivots, _, _ = find_pivots(X, residues(X)[0], deadline)
+        spanning = tuple(overlap[np.concatenate((pivots.rows, pivots.extra))].tolist())
+    over = _null_space(examples, spanning, deadline)
+    every = [*spanning, *spanning_rows(examples, rows, deadline)] if len(rows) else list(spanning)
+    all_zero = _null_space(examples, spanning_rows(examples, every, deadline), deadline)
+    known = zip(_determined(over, examples.d), _determined(all_zero, examples.d), strict=True)
+    why = [FINITE if finite else UNSIGNED if is_known else UNKNOWN for finite, is_known in known]
+    cone = Cone(
+        examples.y[rows, None] * examples.augmented_rows(rows),
+        examples.augmented_rows(np.array(spanning, dtype=np.intp)),
+        watch,
+        [found.direction],
+        len(over.others) - len(all_zero.others) == 1,
+    )
+    functions = sparse.eye_array(count, examples.d, format="csr")
+    return Space(functions, why[:count], [(np.arange(examples.d), cone)], cone, functions)
+
+
+def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
+    """Compute all γ with γ·z = 0 for some rows z: pivot coordinates in terms of the others."""
+    signed = SignedRows(examples, np.ones(examples.d), deadline=deadline)
+    return compute_quotient(signed, spanning)
+
+
+def _determined(quotient: Quotient, dimension: int) -> Mask:
+    """Return which coordinates are zero in every vector of a null space."""
+    result = np.zeros(dimension, dtype=bool)
+    table: list[list[Any]] = quotient.fill.tolist()
+    if quotient.fill.ncols() == 0:
+        table = [[] for _ in quotient.pivots]
+    for j, row in zip(quotient.pivots.tolist(), table, strict=True):
+        result[j] = all(v == 0 for v in row)
+    return result
+
+
+def find_droppable(space: Space, asked: Question) -> list[str]:
+    """Find few columns to drop so that no row is separated, a single one if possible."""
+    whole, F, why = space.whole, space.moved, space.why
+    assert whole is not None
+    places = asked.columns
+
+    def without(names: Sequence[str]) -> Vector | None:
+        functions = F[[j for name in names for j in places[name]]]
+        return whole.direction(functions.toarray())
+
+    def is_enough(names: Sequence[str]) -> bool:
+        left = without(names)
+        return left is not None and not any(left)
+
+    infinite = [name for name, js in places.items() if any(why[j] in INFINITE for j in js)]
+    unknown = [name for name, js in places.items() if any(why[j] == UNKNOWN for j in js)]
+    # Try infinite estimates before those that no row identifies, and the last column first,
+    # because the intercept and the columns that the user listed first come before it.
+    order = list(dict.fromkeys([*reversed(infinite), *reversed(unknown)]))
+    if len(order) > MANY:
+        return []
+    if len(order) <= ALONE:
+        for name in order:
+            if is_enough([name]):
+                return [name]
+    chosen: list[str] = []
+    left = whole.directions[0] if whole.directions else without(())
+    while left is not None and any(left):
+        gamma = exact_products(F, np.array(left, dtype=object))
+        moved = [n for n in order if n not in chosen and any(gamma[j] for j in places[n])]
+        if len(chosen) == FEW or not moved:
+            return []
+        chosen.append(moved[0])
+        left = without(chosen)
+    if left is None:
+        return []
+    chosen.sort(key=list(places).index)
+    for name in list(chosen):
+        fewer = [k for k in chosen if k != name]
+        if fewer and is_enough(fewer):
+            chosen = fewer
+    return chosen
