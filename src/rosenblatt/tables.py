@@ -150,7 +150,9 @@ def _as_array(X: Any) -> NDArray[Any]:
         _refuse_moments([column.dtype for column in columns], column_names(X))
         return np.column_stack(columns)
     if hasattr(X, "to_numpy"):
-        _refuse_moments(getattr(X, "dtypes", ()), column_names(X))
+        # A series has one dtype under this name; that it is no table is found by its shape.
+        types = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
+        _refuse_moments(types, column_names(X))
         return np.asarray(X.to_numpy())
     try:
         return np.asarray(X)

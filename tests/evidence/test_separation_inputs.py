@@ -305,6 +305,13 @@ def test_a_mistake_in_a_level_term_gets_one_sentence(term):
     assert "does not take" not in str(caught.value)
 
 
+@pytest.mark.parametrize("series", [pd.Series, pl.Series])
+def test_a_series_of_one_regressor_is_refused_by_its_shape(series):
+    for ask in (rb.separation, rb.separability):
+        with pytest.raises(ValueError, match=r"\(4,\)"):
+            ask(series([1.0, 2.0, 3.0, 4.0]), [0, 1, 0, 1])
+
+
 def test_a_level_with_one_row_is_separated():
     frame = pd.DataFrame({"g": ["a", "a", "b", "b", "c"], "y": [0, 1, 0, 1, 1]})
     s = rb.separation("y ~ g", frame)
