@@ -178,15 +178,15 @@ class Model:
         if column_names(X) is not None:
             frame = normalize_types(to_arrow(X))
             try:
-                found = self.encoding.encode(frame, "X")
+                numbers, rows = self.encoding.encode(frame, "X")
             except BadCellError as bad:
                 where = f"X, {RowNames.of(X).join([bad.row])}, {quote_column(bad.column)}"
                 raise DataError(f"{where}: {bad.what}.") from None
-            if len(found.rows) < frame.num_rows:
-                missing = np.setdiff1d(np.arange(frame.num_rows), found.rows)[:1].tolist()
+            if len(rows) < frame.num_rows:
+                missing = np.setdiff1d(np.arange(frame.num_rows), rows)[:1].tolist()
                 where = f"X, {RowNames.of(X).join(missing)}"
                 raise DataError(f"{where}: a number is missing; drop the row first.")
-            return found.X
+            return numbers
         table = as_table(X)
         first = next(iter(self.encoding.columns), None)
         if self.encoding.missing == "zero" and isinstance(first, Entries):

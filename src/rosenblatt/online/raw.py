@@ -65,12 +65,12 @@ class RawColumns:
             return row
         names = [column.name for column in columns]
         try:
-            found = self.numbers.encode(rows_to_table([x], names), "x")
+            X, kept = self.numbers.encode(rows_to_table([x], names), "x")
         except BadCellError as bad:
             raise ValueError(f"x, {quote_column(bad.column)}: {bad.what}.") from None
-        if not len(found.rows):
+        if not len(kept):
             raise ValueError("x: a number is missing.")
-        return dict(zip(names, found.X[0].tolist(), strict=True))
+        return dict(zip(names, X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:
         """Return an encoding with the categories and words in `names`, and its features."""

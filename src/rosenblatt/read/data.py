@@ -414,19 +414,14 @@ def split(
     Words, categories and means are those of the training rows, so that nothing leaks from the test
     rows.
     """
-    target = data.plan.target
     table = data.table.take(data.rows[train])
     options = options_from_plan(options, data.plan)
     surveys = survey_columns(table, options, data.name)
-    del surveys[target.column]
+    del surveys[data.plan.target.column]
     columns, _ = decide_columns(table, surveys, options, data.name)
-    encoding = Encoding(columns, options.missing)
-    parts = []
-    for part in (table, data.table.take(data.rows[test])):
-        found = encoding.encode(part, data.name)
-        y = target.encode(part.column(target.column))[found.rows]
-        parts.append(Examples(found.X, y, target.labels, encoding.features))
-    return parts[0], parts[1]
+    made = replace(data.plan, encoding=Encoding(columns, options.missing))
+    others = data.table.take(data.rows[test])
+    return encode_rows(made, table, data.name)[0], encode_rows(made, others, data.name)[0]
 
 
 def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers]:
@@ -437,12 +432,12 @@ def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
     target, bad = made.target, []
     if target.column not in table.schema.names:
         raise DataError(f"{name} has no {quote_column(target.column)} with the labels.")
+    X: Any = None
+    rows, cells = np.arange(table.num_rows), table.column(target.column)
     try:
-        found = made.encoding.encode(table, name)
+        X, rows = made.encoding.encode(table, name)  # labels of dropped rows are not read
     except BadCellError as error:
         bad.append(error)
-    cells = table.column(target.column)
-    rows = np.arange(table.num_rows) if bad else found.rows  # labels of dropped rows are not read
     try:
         y = _encode_target(made, cells if len(rows) == len(cells) else cells.take(pa.array(rows)))
     except BadCellError as error:
@@ -450,7 +445,6 @@ def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
         bad.append(error)
     if bad:
         raise min(bad, key=lambda cell: cell.row)
-    X = found.X
     if (y == target.none).any():
         kept = np.flatnonzero(y != target.none)
         X, rows, y = X[kept], rows[kept], y[kept]

@@ -42,14 +42,6 @@ POLICIES = ("error", "drop", "mean")
 Label = str | int | float | bool
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """Encoded features X, and for each row of X the number of its row in the table."""
-
-    X: Any
-    rows: NDArray[np.intp]
-
-
 @dataclass(frozen=True)
 class Encoding:
     """The columns that are used, their kinds, and the policy for missing values."""
@@ -97,8 +89,11 @@ class Encoding:
         loose = not strict and self.missing in ("drop", "mean")
         return {c.name: pa.string() if loose else c.type for c in self.columns}
 
-    def encode(self, table: Any, name: str) -> Encoded:
-        """Encode an Arrow table or record batch, which messages call `name`."""
+    def encode(self, table: Any, name: str) -> tuple[Any, NDArray[np.intp]]:
+        """Encode an Arrow table or record batch, which messages call `name`.
+
+        Return the features X, and for each row of X the number of its row in the table.
+        """
         names = {column.name: None for column in self.columns}
         if self.missing != "zero" or names.keys().isdisjoint(table.schema.names):
             first = self.columns[0]
@@ -135,7 +130,7 @@ class Encoding:
             dense = [to_dense(block) for block in blocks]
             X = np.empty((len(keep), sum(block.shape[1] for block in dense)))  # in row order
             np.concatenate(dense, axis=1, out=X)
-        return Encoded(X if len(rows) == len(keep) else X[rows], rows)
+        return (X if len(rows) == len(keep) else X[rows]), rows
 
     def _raise_first_error(self, table: Any, bad: BadCellError, name: str) -> NoReturn:
         """Raise the first error of the first bad row, whatever the size of the batch.
@@ -152,7 +147,7 @@ class Encoding:
                 raise alone from None
         raise bad
 
-    def _encode_floats(self, table: Any, name: str) -> Encoded | None:
+    def _encode_floats(self, table: Any, name: str) -> tuple[Any, NDArray[np.intp]] | None:
         """Encode a table of floats without missing values; return None for any other table.
 
         If all columns have single precision, X has too, which needs half the memory.
@@ -166,7 +161,7 @@ class Encoding:
         X, squares = interleave_columns(
             [c.to_numpy() for c in cells], np.float32 if kinds == {pa.float32()} else np.float64
         )
-        return Encoded(X, np.arange(len(X))) if math.isfinite(squares) else None
+        return (X, np.arange(len(X))) if math.isfinite(squares) else None
 
     def _impute(
         self, numbers: NDArray[np.float64], column: Number, cells: Any, keep: NDArray[np.bool_]

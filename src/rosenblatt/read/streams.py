@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -180,7 +181,9 @@ class LineStream:
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
         """Yield the lines from `begin` on in chunks, also cut at multiples of `every` lines."""
-        self.place, self.lines = begin, WholeLines(self._blocks())
+        first, self.first = self.first, b""
+        blocks = chain((first,), iter(self._read, b""))
+        self.place, self.lines = begin, WholeLines(blocks)
         for data in self.lines:
             if self.growing and not data.endswith(b"\n"):
                 self.lines.rest = [data]
@@ -193,12 +196,6 @@ class LineStream:
     def waits(self) -> Place | None:
         """Place where an unfinished last line begins, or None."""
         return self.place if any(self.lines.rest) else None
-
-    def _blocks(self) -> Iterator[bytes]:
-        block, self.first = self.first, b""
-        while block or (block := self._read()):
-            yield block
-            block = b""
 
     def passed(self, chunk: Chunk) -> None:
         """Include a processed chunk in the checksum."""
@@ -250,10 +247,7 @@ def _cut_at_multiples(chunk: Some, every: int | None) -> Iterator[Some]:
     yield chunk
 
 
-# How a stream is read: its format, target and columns.
-
-
-# A reader, the kinds of columns that are known, the place of the first row, and notes.
+# How a stream is read: reader, known kinds of columns, place of the first row, and notes.
 Detected = tuple[Any, Kinds, Place, list[str | Message]]
 
 

@@ -248,12 +248,13 @@ def predict_batches(
 def _predict(
     model: Model, batch: Any, name: str, more: tuple[Reasons | None, bool]
 ) -> tuple[Any, NDArray[Any]]:
-    found, (reasons, every), h = model.encoding.encode(batch, name), more, model.hypothesis
+    (X, rows), (reasons, every) = model.encoding.encode(batch, name), more
+    h = model.hypothesis
     n, none = batch.num_rows, model.target.none
     y, scores = np.full(n, none, dtype=np.intp), np.full((n, *model.weights_.shape[:-1]), np.nan)
-    if len(found.rows):
-        scores[found.rows] = h.scores(found.X)
-        y[found.rows] = h.predict_codes(found.X)
+    if len(rows):
+        scores[rows] = h.scores(X)
+        y[rows] = h.predict_codes(X)
     columns = {column: batch.column(column) for column in batch.schema.names}
     gaps = y == none
     labels = pa.array(model.classes_.tolist())
@@ -265,7 +266,7 @@ def _predict(
         for label, each in zip(model.target.spellings, scores.T, strict=True):
             columns[_free(f"score of {label}", columns)] = pa.array(each, mask=gaps)
     if reasons is not None:
-        told = pa.array(reasons.of(found.X), pa.string())
+        told = pa.array(reasons.of(X), pa.string())
         at = np.cumsum(~gaps) - 1
         columns[_free("reasons", columns)] = told.take(pa.array(at, mask=gaps))
     return pa.table(columns), y
