@@ -101,8 +101,8 @@ def learn(
     read      X: 4 rows, 2 numeric columns; labels no or yes
     verdict   not separable: no line classifies rows 0, 1, 2 and 3 all correctly (proved in exact
               arithmetic)
-    trained   the pocket has 1 mistake after 1,000 updates
-    trained   the search found a line with 1 mistake
+    trained   the pocket algorithm found weights with 1 mistake after 1,000 updates
+    trained   the search for fewer mistakes found a line with 1 mistake
     found     a line with 1 mistake on 4 rows; no line makes fewer (proof: 1 conflict)
     tested    skipped: 4 rows are too few for a held-out test (at least 10)
     >>> rb.learn(X, ["no", "no", "no", "yes"]).model.predict([[1, 1], [0, 1]]).tolist()

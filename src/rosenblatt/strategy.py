@@ -284,7 +284,8 @@ def _train_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
     hypothesis = task.fold(run.hypothesis)
     mistakes, baseline = task.compare(hypothesis)
     updates = plural(run.updates, "update")
-    step = f"the pocket has {plural(mistakes, 'mistake')} after {updates}"
+    made = plural(mistakes, "mistake")
+    step = f"the pocket algorithm found weights with {made} after {updates}"
     if examples is None:
         step += f" in {_describe_epochs(run, examples)}"
     elif run.reason == "time_limit":
@@ -360,7 +361,8 @@ def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
             found = fewest_of(task.blocks.first(), search)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
-    step = f"the search found a line with {plural(int(found.mistakes), 'mistake')}"
+    made = plural(int(found.mistakes), "mistake")
+    step = f"the search for fewer mistakes found a line with {made}"
     step += STOPPED_BY_TIME if found.stop_reason == "time_limit" else ""
     better = found.mistakes < first.mistakes
     return replace(

@@ -26,7 +26,7 @@ LONGEST_LABEL = 24  # maximum length of a label in a table
 PROVED = "proved in exact arithmetic"
 CLAIMS = {
     "separable": "a line classifies every {} correctly",
-    "quasi-separable": "a line has no {} on its wrong side, but some lie on it",
+    "quasi-separable": "a line has no {0} on its wrong side, but some {0}s lie on it",
     "inseparable": "no line classifies every {} correctly",
     "not separable": "no line classifies every {} correctly",
 }
