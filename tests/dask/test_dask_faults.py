@@ -86,11 +86,19 @@ def deadly(block):
     return block
 
 
+def allow_failures(most, dask_scheduler):
+    """Set how many workers a task may lose, and return how many it could before."""
+    before, dask_scheduler.allowed_failures = dask_scheduler.allowed_failures, most
+    return before
+
+
 def test_a_partition_that_kills_its_workers_ends_the_run(client):
     X, y = in_partitions(*with_margin(np.random.default_rng(4), 400, 4, 0.04))
     X = X.map_blocks(deadly, dtype=X.dtype, meta=X._meta)
+    before = client.run_on_scheduler(allow_failures, 2)
     with pytest.raises(ClusterError):
         Perceptron(client=client, timeout=LIMIT).fit(X, y)
+    client.run_on_scheduler(allow_failures, before)
 
 
 def test_a_run_without_workers_ends_after_its_timeout(data, tmp_path):
