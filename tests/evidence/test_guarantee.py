@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import rosenblatt as rb
 from rosenblatt import algorithms
-from rosenblatt.evidence.guarantee import guarantee_of, lengths_of
+from rosenblatt.evidence.guarantee import compute_lengths, guarantee_of
 from rosenblatt.examples import Examples
 
 ORDERS = ["cycle", "random-cycle", "shuffle", "first", "random"]
@@ -136,7 +136,7 @@ def test_features_on_one_scale_cause_no_hint():
 def test_norms_of_extreme_rows_are_correct(c):
     X, y, _ = planted(2)
     examples = Examples.from_arrays(c * X, y, x0=0.0)
-    assert lengths_of(examples) == pytest.approx(c * np.linalg.norm(X, axis=1))
+    assert compute_lengths(examples) == pytest.approx(c * np.linalg.norm(X, axis=1))
 
 
 @pytest.mark.parametrize("weights", [[0.0] * 4, [1.0, 2.0], [np.nan, 1.0, 1.0, 1.0]])

@@ -1,4 +1,4 @@
-"""The fewest mistakes in few dimensions, by enumeration of all cells that could have fewer.
+"""The fewest mistakes in few dimensions, by enumerating cells: sets of w with the same mistakes.
 
 A cell cheaper than the best known one has a two-dimensional face, on the hyperplanes of some pivots
 (see `faces`). Pivots are fixed one after another, and the other rows are projected onto the
@@ -61,7 +61,7 @@ MOMENT = 0.05  # seconds between two checks of the time
 
 
 def few_cells(examples: Examples) -> bool:
-    """Return whether an enumeration of all cells should take at most about a minute."""
+    """Return whether enumerating all cells of the weight space should take under a minute."""
     dimension = examples.dimension
     most = MOST_IN_THE_PLANE if dimension <= 3 else MOST_ROWS.get(dimension, 0)
     return len(examples.kept) <= most
@@ -74,7 +74,7 @@ def cells_optimum(
     threads: int = 1,
     found: Callable[[Floats], object] = lambda w: None,
 ) -> Enumeration | None:
-    """Find weights with the fewest mistakes of any w; return None if stopped before the end.
+    """Find weights with the fewest mistakes of any w, or return None if stopped early.
 
     Cells no better than `start`, augmented weights, are skipped. `found` is called with better
     weights on the way. The time grows quickly with the number of features: see `few_cells`.
@@ -95,7 +95,7 @@ def none_cheaper(
     stopped: Callable[[], bool] = lambda: False,
     threads: int = 1,
 ) -> bool | None:
-    """Return whether no w costs less than `cost`, or None if stopped before this is known.
+    """Return whether every w costs at least `cost`, or None if stopped before this is known.
 
     The lower the cost, the fewer cells there are to enumerate.
 
@@ -116,7 +116,7 @@ def none_cheaper(
 def cells_bounds(
     examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
 ) -> Iterator[int]:
-    """Yield growing lower bounds on the cost of any w: fixed fractions of `cost`.
+    """Prove lower bounds on the cost of any w, growing towards `cost`; yield each one.
 
     `cost` is the cost of some w.
     Each bound takes about as long as all bounds before it together, or longer.
@@ -129,7 +129,7 @@ def cells_bounds(
 
 
 def none_by_walking(examples: Examples, cost: int) -> bool | None:
-    """Return whether no w costs less than `cost`, or None if there are too many cells."""
+    """Return whether every w costs at least `cost`, or None if there are too many cells."""
     if len(examples.kept) == 0:
         return cost <= 0
     return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None
@@ -137,7 +137,7 @@ def none_by_walking(examples: Examples, cost: int) -> bool | None:
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """The subspace of w orthogonal to some pivots, and the rows projected onto it, as floats.
+    """The subspace of all w orthogonal to some rows (pivots), and the other rows projected onto it.
 
     Coordinates have an error of at most `error`, in some orthonormal basis near `basis`. Only
     directions matter: a row too short for a reliable one is projected exactly, and set to 0 if it
@@ -155,12 +155,12 @@ class Flat:
 
     @classmethod
     def whole(cls, rows: list[Vector]) -> Flat:
-        """Return the whole space of w, orthogonal to no pivot, with all rows."""
+        """Return the whole weight space, with all rows and no pivots."""
         Z = np.array([unit_floats(z) for z in rows]).T.copy()
         return cls((), np.eye(len(Z)), Z, ROUNDED)
 
     def fixed(self, n: int, exact: list[Vector]) -> Flat:
-        """Return the part of this subspace that is orthogonal to row n, a further pivot."""
+        """Add row n as a pivot: return the part of this subspace orthogonal to it."""
         length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
         Q = _across(self.rows[:, n] / length)
         rows, basis = _product(Q.T, self.rows), self.basis @ Q
@@ -217,7 +217,7 @@ def equalize(rows: list[Vector]) -> list[Vector]:
 
 
 class Enumeration:
-    """Enumeration of all sets of pivots whose faces could belong to a cheaper cell.
+    """Search for the cheapest weights, in every cell of the weight space that could be cheaper.
 
     Threads share the best weights so far. `w`, augmented weights, make more mistakes than `cost`
     only if the best cell is too small for floats; `exact`, which is not rounded, never does. It is
@@ -251,16 +251,16 @@ class Enumeration:
 
     @property
     def below(self) -> int:
-        """Cost below which a cell is better, not counting rows that every w misclassifies."""
+        """Best cost so far, not counting rows that every w misclassifies."""
         return self.cost - self.directions.always
 
     @property
     def limit(self) -> int:
-        """Cost below which a cell is better, in the unit of `costs`."""
+        """Best cost so far as in `below`, in the unit of `costs`, rounded up."""
         return -(-self.below // self.unit)
 
     def go(self, stopped: Callable[[], bool], threads: int) -> bool:
-        """Enumerate all sets of pivots; return False if the enumeration was stopped."""
+        """Run the enumeration; return False if it was stopped before the end."""
         self.stopped, self.threads = stopped, threads
         dimension = self.arrangement.dimension
         if dimension <= 2 or self.arrangement.n_faces <= FEW_FACES:
@@ -269,13 +269,13 @@ class Enumeration:
             return True
         flat = Flat.whole(self.rows)
         if self.cut:  # all threads mark rows together
-            marks, nodes = self._marks(flat), np.zeros(1, dtype=np.int64)
+            marks, nodes = self._initial_marks(flat), np.zeros(1, dtype=np.int64)
             self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
             parts = range(2**flat.dimension << PART)
             self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
             pivots = [int(n) for n in np.flatnonzero(marks == FOUND)]
         else:
-            pivots = self._try(flat)
+            pivots = self._next_pivots(flat)
         if dimension == 3:
             some = [pivots[k : k + AT_ONCE] for k in range(0, len(pivots), AT_ONCE)]
             self._each(some, lambda few: self._turn(flat, few))
@@ -284,7 +284,7 @@ class Enumeration:
         return not self.halt[0]
 
     def _examine(self, pivots: tuple[int, ...]) -> None:
-        """Examine all faces on the hyperplanes of these pivots exactly."""
+        """Find the cheapest cell next to the weights orthogonal to these rows, exactly."""
         found = self.arrangement.cheapest(pivots, self.below)
         if found is None:
             return
@@ -299,7 +299,7 @@ class Enumeration:
                     self.found(inside)
 
     def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
-        """Distribute tasks to threads while this thread checks for the time limit and Ctrl-C."""
+        """Run tasks in threads while this thread checks for the time limit and Ctrl-C."""
         waiting = iter(list(tasks))
 
         def do_tasks() -> None:
@@ -323,7 +323,7 @@ class Enumeration:
     def _fix(self, flat: Flat, n: int) -> None:
         """Fix row n as a further pivot, and enumerate the pivots that may follow it."""
         flat = flat.fixed(n, self.rows)
-        pivots = self._try(flat)
+        pivots = self._next_pivots(flat)
         if flat.dimension == 3:
             self._turn(flat, pivots)
             return
@@ -332,8 +332,8 @@ class Enumeration:
                 return
             self._fix(flat, k)
 
-    def _marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Mark rows that cannot be the next pivot: rows up to the last pivot, and rows of zeros."""
+    def _initial_marks(self, flat: Flat) -> NDArray[np.int8]:
+        """Return marks on rows that cannot be the next pivot: earlier rows and rows of zeros."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
@@ -341,25 +341,25 @@ class Enumeration:
     def _mark(
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
-        """Mark the rows that may be the next pivot."""
+        """Mark rows whose hyperplane may border a cheaper cell: candidates for the next pivot."""
         bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
         cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, workspace)
         times, before = self.cuts.get(flat.dimension, (0, 0))
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return how many cuts to make: about as many as trying every row as pivot would take."""
+        """Return how often to bisect simplices before trying every row as a pivot costs less."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
         if flat.dimension - 1 not in self.cuts and len(candidates):
-            self._try(flat.fixed(int(candidates[len(candidates) // 2]), self.rows))
+            self._next_pivots(flat.fixed(int(candidates[len(candidates) // 2]), self.rows))
         times, cuts = self.cuts.get(flat.dimension - 1, (1, 0))
         return FEWEST_CUTS + len(candidates) * cuts // times
 
-    def _try(self, flat: Flat) -> list[int]:
-        """Return the rows that may be the next pivot, without a test if there are few faces."""
-        marks = self._marks(flat)
+    def _next_pivots(self, flat: Flat) -> list[int]:
+        """Return rows that may be the next pivot, all that are left if testing them costs more."""
+        marks = self._initial_marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]
         nodes = np.array([self._patience(flat, marks)])
@@ -367,7 +367,7 @@ class Enumeration:
         return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
-        """Bound the cost for each last pivot, and examine the promising ones exactly."""
+        """Bound the cost for each choice of last pivot; examine exactly those that may improve."""
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
         crossings = new_crossings(flat.rows.shape[1])

@@ -108,7 +108,7 @@ class Board(NamedTuple):
 
 
 class Landscape:
-    """A board with all rows or a sample of them, and weights from which walks start."""
+    """The rows of a random walk, all or a sample, and the weights from which it starts."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
         examples = self.examples = gap.examples
@@ -127,12 +127,12 @@ class Landscape:
         self.start = logistic(self.board, until=until)
 
     def weights_of(self, v: Floats) -> Floats:
-        """Convert weights for the board to augmented weights for the examples."""
+        """Convert weights for the scaled rows to augmented weights for the examples."""
         return augmented_weights(self.examples, self.scaling, v)
 
 
 def scaling_of(examples: Examples) -> Scaling:
-    """Return a scaling that divides by exact deviations, zeros of sparse columns included."""
+    """Return a scaling by exact standard deviations, counting the zeros of sparse columns."""
     spread = Spread.of(examples)
     scaling = Scaling.suiting(spread)
     width = np.where(spread.flat, scaling.width, spread.deviation)
@@ -158,7 +158,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
 
 
 class Walker:
-    """A search by one thread: random walks from the start or from the thread's best weights."""
+    """Random walks of one thread, from the start or from the thread's best weights."""
 
     def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
         self.landscape, self.rng = landscape, rng
@@ -172,13 +172,13 @@ class Walker:
         self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
 
     def go(self, gap: Gap, until: Deadline) -> None:
-        """Walk again and again until the deadline, offering the weights of each better walk."""
+        """Repeat random walks until the deadline; report all better weights to `gap`."""
         while gap.goes_on and not until.over:
             if self.walk(gap, until):
                 self.offer_best(gap)
 
     def walk(self, gap: Gap, until: Deadline) -> bool:
-        """Walk once while the temperature falls; return whether better weights were found."""
+        """Run simulated annealing once; return whether it found better weights."""
         fresh = self.walks % FRESH == FRESH - 1
         w, before = (self.landscape.start if fresh else self.w).copy(), self.cost
         hot, cold = SCHEDULES[self.walks % len(SCHEDULES)]
@@ -200,7 +200,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Offer the best weights, or the middle of the same cell if rounding adds mistakes."""
+        """Report the thread's best weights to `gap`, moved off row boundaries if rounding hurts."""
         w = self.w
         if not gap.offer(self.landscape.weights_of(w)):
             middle = move_to_center(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
@@ -208,7 +208,7 @@ class Walker:
 
 
 def logistic(board: Board, until: Deadline = NEVER) -> Floats:
-    """Fit a logistic regression to a board, for as long as time allows; return its weights."""
+    """Fit a logistic regression until the deadline; return its weights."""
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = board.rows @ w
@@ -228,7 +228,7 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
 def move_to_center(
     board: Board, w: Floats, rng: np.random.Generator, over: Callable[[], bool] = lambda: False
 ) -> Floats:
-    """Move w along random directions towards the middle of the cell that contains w.
+    """Move w away from nearby row hyperplanes without changing any prediction.
 
     A cell is a set of weights that make the same mistakes. The scores move away from 0.
     """
@@ -303,7 +303,7 @@ def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.G
 
 
 class Line(NamedTuple):
-    """A line through w: scores s, their changes g along direction v, crossings on both sides."""
+    """A line through w in direction v, the scores on it, and where rows change sign on it."""
 
     s: np.ndarray
     g: np.ndarray
@@ -348,7 +348,7 @@ def cost_of(s, costs):
 
 
 def sort(crossings, k):
-    """Sort the first k crossings, with the change of cost at each, by position."""
+    """Sort the first k crossings by position, keeping the change of cost with each."""
     for gap in GAPS:
         for i in range(gap, k):
             a, change, j = crossings[0, i], crossings[1, i], i
@@ -361,7 +361,10 @@ def sort(crossings, k):
 
 
 def cross(line, costs, reach):
-    """Sort the crossings within reach; return how many are ahead and behind, or -1 if too many."""
+    """Find where rows change sign within reach of w; return the numbers ahead and behind.
+
+    Both numbers are -1 if there are too many.
+    """
     s, g, ahead, behind = line.s, line.g, line.ahead, line.behind
     k = m = 0
     for n in range(len(s)):
@@ -393,7 +396,7 @@ def least(crossings, k, reach, f):
 
 
 def choose(crossings, k, reach, f, temperature, rng):
-    """Draw a piece of a half-line at random; return the total weight of all pieces, and the draw.
+    """Draw a point of a half-line at random; return the weight of all its pieces and the point.
 
     A piece lies between two crossings. The draw is a point of the chosen piece and the cost there.
     `temperature` is a pair: the lowest cost on the line, and how much more is still likely.
@@ -417,7 +420,7 @@ def choose(crossings, k, reach, f, temperature, rng):
 
 
 def step(line, costs, reach, f, temperature, rng):
-    """Move the scores to a random piece of the line; return the distance, cost and crossings met.
+    """Move to a random point of a line; return distance, cost and the number of sign changes.
 
     If there are too many crossings, nothing moves, and their number is returned as -1.
     """
@@ -435,7 +438,7 @@ def step(line, costs, reach, f, temperature, rng):
 
 
 def aim(board, line, rng):
-    """Draw a direction: one coordinate, a random vector, or an example; return which kind it is."""
+    """Draw a direction at random: a coordinate, a normal vector or an example; return the kind."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -457,7 +460,7 @@ def aim(board, line, rng):
 
 
 def anneal(board, line, w, best, schedule, reaches, rng):
-    """Walk from w while the temperature falls; write the best weights to `best`, return their cost.
+    """Run simulated annealing from w; write the best weights to `best` and return their cost.
 
     `reaches` holds the search distance for each kind of direction; it is adapted so that a few
     dozen crossings are within reach.
@@ -488,7 +491,7 @@ def anneal(board, line, w, best, schedule, reaches, rng):
 
 @functools.cache
 def bind() -> None:
-    """Register the functions that kernels of this file call with Numba."""
+    """Register with Numba the functions that this file's kernels call."""
     helpers(normalize, cost_of, sort, cross, least, choose, step, aim, **UNCOUNTED)
     helpers(products, fastmath=REORDER, **UNCOUNTED)
 

@@ -55,15 +55,15 @@ class Arrangement:
 
     @property
     def n_faces(self) -> int:
-        """Number of sets of pivots, each of which determines a plane with faces."""
+        """Number of sets of rows (pivots) that each leave a plane of weights orthogonal to them."""
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
-        """Yield all sets of pivots."""
+        """Yield all sets of rows that leave a plane of weights orthogonal to them."""
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Return cost and weights of the cheapest cell at these pivots, if below a given cost."""
+        """Find the cheapest cell next to the weights orthogonal to these rows, if below a cost."""
         if self.dimension < 2:
             alone = [Fraction(v) for v in self.rows[0]] if self.rows else []
             return (0, alone) if below > 0 else None
@@ -118,7 +118,7 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """The plane spanned by u and v, with the products a = Z·u and b = Z·v of rows not 0 on it.
+    """A plane of weights spanned by u and v, with the product of each row with both.
 
     As w = v - q·u turns from u to -u, q grows from -∞. A row changes its sign at q = b/a, from
     correct to wrong if a > 0; a row with a = 0 changes at u itself. The other half is opposite.
@@ -161,7 +161,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return a point of the circle, by its parameter q, in the widest of the given arcs.
+        """Return a point in the widest of the given arcs, by its parameter q.
 
         Weights in a wide arc are more likely to stay in the arc after rounding.
         """
@@ -177,7 +177,7 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Return the cheapest arc between crossings that round to the same float.
+        """Return the cheapest arc between points that floats cannot tell apart.
 
         The search is exact. The result is None if no such arc costs less than `below`.
         """
@@ -196,7 +196,7 @@ class Circle:
 
 
 class Directions:
-    """The arrangement of hyperplanes w·z = 0 of the augmented examples times their labels.
+    """The hyperplanes of weights for which some example has score 0.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are
@@ -301,7 +301,7 @@ def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
 
 
 def whole(w: Sequence[Fraction]) -> Vector:
-    """Return a positive multiple of a vector of fractions: integers without a common divisor."""
+    """Scale a vector of fractions to integers without a common divisor."""
     common = math.lcm(*(v.denominator for v in w))
     return _plain([int(v * common) for v in w])
 
@@ -312,7 +312,7 @@ def _plain(numbers: Sequence[int]) -> Vector:
 
 
 def independent(rows: Sequence[Vector]) -> list[int]:
-    """Return the leftmost linearly independent columns that span all columns."""
+    """Return the indices of the leftmost independent columns, which span all columns."""
     if not rows:
         return []
     table, _, rank = flint.fmpz_mat(rows).rref()

@@ -77,12 +77,12 @@ class Gap:
 
     @property
     def hopeful(self) -> bool:
-        """Whether an improvement is possible and something is left to try."""
+        """Whether the optimum is not yet proved and some engine may still improve the result."""
         return not (self.closed or self.done or self.interrupted)
 
     @property
     def goes_on(self) -> bool:
-        """Whether an improvement is possible, something is left to try, and time is left."""
+        """Whether to go on: the optimum is not proved, engines are not exhausted, time is left."""
         return self.hopeful and not self.deadline.over
 
     @property

@@ -141,7 +141,7 @@ class Judge:
             del self.sieve
 
     def _count(self, W: Floats, one: Survivor) -> float:
-        """Return the exact mistakes of a survivor; recount if rows are weighted or undecided."""
+        """Return a candidate's exact mistakes; recount if rows are undecided or weighted."""
         exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
@@ -210,7 +210,7 @@ def _survivors_in_memory(
 
 @dataclass(frozen=True, eq=False)
 class CandidateWeights:
-    """Candidates that are judged together, each with a rounding error bound of its scores."""
+    """Weights whose mistakes are counted together, with bounds on the rounding of scores."""
 
     W: Floats
     w0: Floats
@@ -235,7 +235,7 @@ class CandidateWeights:
 
 @dataclass(frozen=True, eq=False)
 class JointCandidates(CandidateWeights):
-    """Candidates for K labels, whose weight vectors per label are stored without repetition.
+    """Candidates for more than two labels; label vectors that do not change are stored once.
 
     An update changes the vectors of two labels, so most are those of the previous candidate.
     """
@@ -283,7 +283,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
 
 def judge(S, w0, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w on a few rows, and count scores of uncertain sign.
+    """Add up the mistakes of many w on a few rows, and count rows of uncertain sign.
 
     S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
     its sign is undecided.
@@ -296,7 +296,7 @@ def judge(S, w0, y, s, tolerance, wrong, undecided):
 
 
 def judge_joint(S, w0, which, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w of K labels on a few rows, as `judge` does.
+    """Add up the mistakes of many w of more than two labels, and count uncertain rows.
 
     S[n, j] + w0[j] is the score of row n for one label; which[b, k] is the j of label k in the
     b-th w.

@@ -45,7 +45,7 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Rule:
-    """Order of visits, meaning of sign(0), learning rate, random generator, averaging."""
+    """Options of PLA: order of visits, meaning of sign(0), learning rate, averaging."""
 
     order: str = "cycle"
     zero: int = 0
@@ -154,7 +154,7 @@ class Call(NamedTuple):
     visits: Ints = NO_ENDS
 
     def cut(self, t: int) -> Call:
-        """Return a copy of a kernel's result with its first t updates; w stays that of the end."""
+        """Return a copy with the first t updates only, but with the final weights."""
         visits = self.visits[: t + 1]
         if t and len(visits):
             visits = np.append(visits[:t], visits[t - 1] + 1)
@@ -210,7 +210,7 @@ def pla(
 
 
 def retry_scaled(blocks: Blocks, work: Callable[[Any], T]) -> T:
-    """Train on unchecked examples, and again on scaled ones if the weights overflow.
+    """Train on the examples as they are; if weights overflow, repeat on scaled examples.
 
     This saves a pass over the data. An epoch finds NaN and infinity by itself: a NaN score is a
     mistake, and then w becomes NaN too. The exact check at the end finds the rest.
@@ -375,7 +375,7 @@ class Walk:
         return self.rule.rng or np.random.default_rng()
 
     def permutation(self) -> Ints:
-        """Draw a random order of all rows that count."""
+        """Draw a random order of all rows of nonzero weight."""
         return self.rng.permutation(self.examples.kept)
 
     @property
@@ -401,7 +401,7 @@ class Walk:
         return self.so_far.epochs * self.blocks.n * self.entries
 
     def run_epochs(self, order: Order | None = None, most: int = 1) -> bool:
-        """Run an epoch, or up to `most` of few rows; return whether the last had no mistake."""
+        """Run one epoch (on few rows, up to `most`); return whether the last had no mistake."""
         updates, whole = self.so_far.updates, self.so_far.complete_epochs
         self.clean = False
         for through in self.blocks.each(functools.partial(self._visit, order, most)):

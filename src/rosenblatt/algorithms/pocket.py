@@ -317,7 +317,7 @@ def _ratchet(walk: PocketWalk) -> None:
 
 
 def _next_order(walk: PocketWalk) -> Ints:
-    """Return the rows to visit in the next epoch; "random" draws with replacement, as Gallant."""
+    """Return the rows of the next epoch, drawn with replacement if the order is "random"."""
     rows = walk.examples.kept
     if walk.rule.order == "random":
         return rows[walk.rng.integers(len(rows), size=len(rows))]

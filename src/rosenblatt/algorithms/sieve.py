@@ -66,7 +66,7 @@ PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor under
 
 
 class Survivor(NamedTuple):
-    """A candidate that may win: its index, its certain mistakes, and whether they are complete."""
+    """A candidate that may be the best, and the mistakes it makes beyond rounding error."""
 
     b: int
     wrong: float
@@ -74,7 +74,7 @@ class Survivor(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Rows packed in tiles of 64, the numbers of these rows, and the costs unless each is 1."""
+    """Rows rounded to integers in tiles of 64, their row numbers, and their costs."""
 
     tiles: np.ndarray
     costs: np.ndarray
@@ -148,7 +148,7 @@ class Sieve:
         )
 
     def pack(self, batch: Candidates) -> tuple[Packed, Packed]:
-        """Pack a sample of the rows, and all rows in the best order for these candidates."""
+        """Return a packed sample of the rows, and all rows packed with likely mistakes first."""
         n, kind = self.examples.n, self.examples.row_type
         rows, order, places = np.arange(n, dtype=kind), np.empty(n, kind), np.empty(n, kind)
         stretch, cosines = np.empty(n), np.empty(n, dtype=np.float32)
@@ -165,7 +165,7 @@ class Sieve:
         return sample, self._packed((rows, order, places), stretch)
 
     def _packed(self, which: tuple[Rows, Rows, Rows], stretch: Floats) -> Packed:
-        """Pack rows into tiles.
+        """Round rows to integers and pack them into tiles of 64 rows.
 
         `which` has the rows in file order, the rows in tile order, and the position of each row.
         """
@@ -186,7 +186,7 @@ class Sieve:
         return Packed(tiles, costs, order)
 
     def _leaders(self, sample: Packed, batch: Candidates) -> Places:
-        """Return the candidates with (nearly) fewer mistakes on a sample than all before them."""
+        """Return candidates that nearly beat all candidates before them on a sample of the rows."""
         wrong = np.empty(len(batch.W))
 
         def look(which: Places) -> None:
@@ -272,7 +272,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute y·SCALE/‖x‖ and the cosine of w with y·x per row, both 0 if ‖x‖ is extreme."""
+    """Compute each row's scale factor and its cosine with w, both 0 if its length is extreme."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -312,7 +312,7 @@ def rounded(D, n, a, numbers):
 
 
 def pack(D, stretch, rows, places, tiles):
-    """Round some rows to integers and write them to their positions in the tiles."""
+    """Round rows to integers and write each to its place in the tiles."""
     numbers = np.zeros(2 * tiles.shape[1], dtype=np.int16)
     pairs = numbers.view(np.int32)
     for n in rows:
@@ -325,7 +325,7 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return bit masks of a tile: mistakes of v, undecided rows of v, then the same two for u."""
+    """Return bit masks of a tile: mistakes and undecided rows of v, then those of u."""
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
@@ -391,7 +391,7 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Return two pairs for v and u: the costs of certain mistakes, the numbers of undecided rows.
+    """Return the costs of certain mistakes of v and u, and how many rows are undecided.
 
     The positions of undecided rows are written to places[0] and places[1].
     """
@@ -421,7 +421,7 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of certain mistakes on some rows, and whether all signs are certain."""
+    """Return the cost of mistakes beyond rounding error, and whether no row is within it."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
@@ -435,7 +435,7 @@ def recount_rows(D, packed, places, w, tolerance):
 
 
 def recount(D, packed, batch, sure, sifted):
-    """Count the mistakes of each candidate up to a limit; score undecided rows again.
+    """Count each candidate's mistakes up to its limit, scoring undecided rows in float64.
 
     If `sifted`, certain mistakes are counted already. The total of one candidate is
     a limit for those after it.
@@ -467,7 +467,7 @@ def recount(D, packed, batch, sure, sifted):
 
 @functools.cache
 def sixteen_bits() -> Any:
-    """Return `sides` as LLVM code for this processor, which Numba cannot express."""
+    """Return a version of `sides` in LLVM code, with instructions that Numba cannot emit."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -563,7 +563,7 @@ def _spread(builder: Any, number: Any) -> Any:
 
 @functools.cache
 def bind() -> None:
-    """Register the functions that kernels of this file call with Numba."""
+    """Register with Numba the functions that this file's kernels call."""
     at_once = sixteen_bits()
     engine.overload(rounded)(lambda D, n, a, numbers: rounded)
     engine.overload(sides)(

@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """Nested simplices, each a half of the previous one, with scores at the corners."""
+    """Nested simplices, each half of the one before it, and the rows' scores at the corners."""
 
     scores: np.ndarray
     which: np.ndarray  # undecided rows
@@ -157,7 +157,7 @@ def relax(scores, size, scratch, error, margin, wanted):
 
 
 def add_gains(scores, size, error, scratch):
-    """Add up, at each corner, the linear bounds of the rows that are wrong at a given point."""
+    """Add to each corner's bound the linear bounds of rows that are wrong at a given point."""
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
         chosen[i] = 0.0
@@ -267,7 +267,7 @@ def begin_with(rows, part, scores, which, corners):
 
 
 def frame(rows, n):
-    """Return two orthonormal vectors orthogonal to row n of three numbers, and the row's length."""
+    """Return an orthonormal basis of the plane orthogonal to a row in 3-D, and its length."""
     x, y, z = rows[0, n], rows[1, n], rows[2, n]
     length = np.sqrt(x * x + y * y + z * z)
     x, y, z = x / length, y / length, z / length
@@ -384,7 +384,7 @@ def sweep(crossings, near):
 
 
 def turn(rows, costs, pivots, bounds, limit, error, crossings):
-    """Compute a lower bound on the cost of any w orthogonal to each pivot."""
+    """Compute, for each pivot row, a lower bound on the cost of any w orthogonal to it."""
     for i in range(len(pivots)):
         first, second, length = frame(rows, pivots[i])
         project(rows, costs, first, second, crossings)
@@ -396,7 +396,7 @@ def turn(rows, costs, pivots, bounds, limit, error, crossings):
 
 @functools.cache
 def bind() -> None:
-    """Register the functions that kernels of this file call with Numba."""
+    """Register with Numba the functions that this file's kernels call."""
     helpers(halve, add_gains, fastmath=REORDER, **UNCOUNTED)
     loops = sort_out, relax, side, begin_with, frame, project, count, sort, sweep
     helpers(*loops, **UNCOUNTED)

@@ -103,7 +103,8 @@ class Outlet:
         if ended and self.path is not None and self.length > known.length:
             raise DataError(
                 f"{self.name} was changed since the checkpoint was made: it has "
-                f"{plural(self.length - known.length, 'byte')} more; move them elsewhere first."
+                f"{plural(self.length - known.length, 'byte')} more; move these bytes to another "
+                "file first."
             )
         return known
 

@@ -1,1 +1,1 @@
-"""What happened, and what it proves."""
+"""Proofs and bounds: what holds for the data, shown in exact arithmetic."""

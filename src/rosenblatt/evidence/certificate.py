@@ -40,7 +40,7 @@ def no_such_row(n: Any) -> ProofError:
 
 @contextmanager
 def refuse_other_data() -> Iterator[None]:
-    """Turn each ValueError about data into a ProofError that the proof is about other data.
+    """Turn each ValueError about the data into a ProofError: the proof is about other data.
 
     No proof is ever made about data with invalid numbers, labels, weights or shapes. Arguments of
     a wrong type stay TypeErrors.
@@ -57,7 +57,7 @@ def refuse_other_data() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Rows that no w classifies all correctly, shown by multipliers λ > 0 with Σ λ z = 0."""
+    """Rows that no w classifies all correctly: with multipliers λ > 0, the sum Σ λ·y·x is zero."""
 
     rows: Vector  # the rows listed, counted from 0
     multipliers: Vector  # one per listed row
@@ -144,17 +144,17 @@ def from_hex(texts: Sequence[str]) -> Vector:
 
 
 def claim_mistakes(count: int) -> str:
-    """Return a claim in words: every w makes at least `count` mistakes."""
+    """Return the text of a claim: every w makes at least `count` mistakes."""
     return f"at least {count} mistake{'s' if count > 1 else ''}"
 
 
 def claim_weight(weight: Fraction) -> str:
-    """Return a claim in words: the mistakes of every w weigh at least `weight`."""
+    """Return the text of a claim: the mistakes of every w weigh at least `weight`."""
     return f"mistakes that weigh at least {weight}"
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Return the cost of mistakes that a claim states, or None if the claim states no cost."""
+    """Read the number or weight of mistakes from a claim's text; None if it states none."""
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

@@ -106,10 +106,15 @@ def _check_shape(proof: Proof) -> None:
     claimed = parse_claim(proof.claim, bool(proof.sample_weight_digest))
     if claimed is None or bool(proof.conflicts) == bool(proof.enumeration):
         raise cannot_prove(proof)
-    if proof.enumeration and (proof.enumeration != CELLS or others):
-        raise ProofError(f"{quote(proof.enumeration)} is not an enumeration alone.")
+    if proof.enumeration and proof.enumeration != CELLS:
+        raise ProofError(f"the enumeration must be {CELLS!r}, not {quote(proof.enumeration)}.")
+    if proof.enumeration and others:
+        raise ProofError("a proof by enumeration has no tree and no duplicates; this one has some.")
     if any(one.rest for one in proof.conflicts) and (others or proof.sample_weight_digest):
-        raise ProofError("only a single conflict, of rows that cost 1 each, can have a rest.")
+        raise ProofError(
+            "a proof with a tree, duplicates or sample weights cannot have a conflict with a rest, "
+            "one multiplier for all other rows."
+        )
 
 
 def cannot_prove(proof: Proof) -> ProofError:
@@ -274,13 +279,15 @@ class Evidence:
         if proof.sample_weight_digest and not self.sample_weights.text:
             raise ProofError("this is a proof about sample weights: give those it was made with.")
         if proof.sample_weight_digest and self.sample_weights.text != proof.sample_weight_digest:
-            raise ProofError("this is a proof about other sample weights.")
+            raise ProofError(
+                "this is a proof about other sample weights: give those it was made with."
+            )
         _check_duplicates(proof.duplicates, self.n)
         _check_numbers(proof, self.n)
 
     @property
     def _need(self) -> int:
-        """The claimed cost of mistakes in units of the sample weights, rounded up."""
+        """The claimed cost of mistakes as an integer, in the unit of the sample weights."""
         cost = parse_claim(self.proof.claim, bool(self.proof.sample_weight_digest)) or Fraction(0)
         return math.ceil(cost / Fraction(2) ** (self.sample_weights.power or 0))
 
@@ -292,11 +299,11 @@ class Evidence:
                 raise cannot_prove(proof)
         elif wrong := proof.tree.fault([one.rows for one in proof.conflicts], costs, need):
             raise ProofError(
-                f"the tree does not hold: {wrong.before}", wrong.rows, f"{wrong.after}."
+                f"the proof's search tree is wrong: {wrong.before}", wrong.rows, f"{wrong.after}."
             )
 
     def _costs(self) -> dict[int, int]:
-        """Return the cost of each listed row, for the first of equal rows their total cost."""
+        """Return the cost of each row of the proof; the first of equal rows stands for all."""
         numbers, examples = self.listed.row_numbers.tolist(), self.listed
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
@@ -312,7 +319,7 @@ class Evidence:
         return "x0" if x0 and j == 0 else f"column {j - x0}"
 
     def _check_span(self, conflict: Conflict) -> None:
-        """Check that no w has w·z ≥ 0 for all rows and w·z > 0 for some row.
+        """Check that no w has every signed score y·(w·x) ≥ 0 and some of them > 0.
 
         Such a w has w·z = 0 on all rows of the conflict. If these are all rows, or if their rank is
         the dimension, there is no such w. A rank modulo a prime is never too large.
@@ -337,7 +344,7 @@ def _collect(
     block: Examples,
     first: int,
 ) -> tuple[Any, ...]:
-    """Compute what `Evidence` needs from one block of rows; `named` are rows the proof names."""
+    """Compute the sums, products and digests of one block of rows for `Evidence`."""
     block = block.merged()
     positive, wrong = False, None
     if proof.weights:
@@ -360,7 +367,7 @@ def _collect(
 def check_products(
     weights: Sequence[int], examples: Examples, first: int = 0, *, strict: bool
 ) -> bool:
-    """Check that every w·z_n is ≥ 0, or > 0 if strict; return whether any is positive.
+    """Check that every y·(w·x) is ≥ 0, or > 0 if strict; return whether any is positive.
 
     `first` is the number of the first row.
     """
@@ -436,7 +443,7 @@ def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:
 def check_sum(
     conflict: Conflict, listed: Examples, rest: Total, column_name: Callable[[int], str]
 ) -> None:
-    """Check that Σ λ z is zero in every column, over listed rows and rows not listed."""
+    """Check that multipliers times signed rows sum to zero in every column."""
     others, unit = rest
     places = np.searchsorted(listed.row_numbers, conflict.rows)
     sums = sum_multiples(conflict.multipliers, listed, places, unit)

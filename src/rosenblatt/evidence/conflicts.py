@@ -1,4 +1,4 @@
-"""A search by linear programs for conflicts whose rows cost least, or for a separating line.
+"""A search by linear programs for the cheapest conflicts, or for weights without mistakes.
 
 Rows a are a conflict if some λ ≥ 0 with Σ λ = 1 has Σ λ a = 0. Over these λ the simplex method
 minimizes Σ λ·cost: a vertex has at most one row more than a row has numbers. The dual solution is
@@ -48,7 +48,7 @@ class Vertex(NamedTuple):
 
     @classmethod
     def artificial(cls, m: int) -> Vertex:
-        """Return the vertex whose rows are all artificial."""
+        """Return a starting vertex of m artificial rows."""
         return cls(np.full(m, -1), np.eye(m), np.zeros(m))
 
 
@@ -102,7 +102,7 @@ class Finder:
         self.vertex = Vertex.artificial(m)
 
     def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
-        """Search for conflicts whose rows cost less than `limit` in all, and for a line.
+        """Search for conflicts whose rows cost less than `limit`, and for good weights.
 
         Conflicts are found in floats, so they may be wrong. The line classifies cheap rows
         correctly. Each round draws other costs at random; rows of
@@ -247,7 +247,7 @@ def exchange(A, costs, v, workspace):
 
 
 def mark(v, inside):
-    """Set `inside` to whether each row is a row of the vertex."""
+    """Mark in `inside` which rows belong to the vertex."""
     for i in range(len(inside)):
         inside[i] = False
     for k in range(len(v.rows)):

@@ -112,7 +112,7 @@ def decide(
 
 
 def _try_pla(signed: SignedRows) -> Vector:
-    """Run PLA for some epochs if features are many; return separating weights, or none."""
+    """Run PLA briefly if features are many; return separating weights, or () if none are found."""
     examples = replace(signed.examples, weights=None)  # PLA leaves out rows of weight 0
     if not (examples.is_sparse or examples.d >= MANY_FEATURES):
         return ()
@@ -127,7 +127,7 @@ def _try_pla(signed: SignedRows) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The rows that are left after the span of all rows with multipliers is divided out."""
+    """The result of facial reduction: the rows left over, and weights that separate them."""
 
     signed: SignedRows
     first: Point | None  # the result of the first call of the float solver
@@ -142,7 +142,7 @@ def reduce_faces(
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
-    """Find rows with Σ λ z = 0, divide out the span of these rows, and repeat with the rows left.
+    """Find rows with multipliers that sum to zero, project out their span, and repeat.
 
     `carried` lists what is divided out already; new findings are appended. With `row`, stop once
     that row is divided out.
@@ -252,7 +252,7 @@ def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
     if not found.rounded:
         shorter = (round_to_bits(w, bits) for bits in BITS)
         w = next(filter(signed.separated_by, shorter), w)
-    return signed.tall_integers(w)
+    return signed.to_integer_weights(w)
 
 
 def round_to_bits(w: Fractions, bits: int) -> Fractions:
@@ -270,7 +270,7 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
 
 
 def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
-    """Divide out the span of the rows with multipliers, and leave out all rows in that span.
+    """Project out the span of the rows with multipliers, and leave out all rows in it.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.
@@ -287,7 +287,7 @@ def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows
 
 
 def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
-    """Compute the space of weights that are zero on some rows."""
+    """Describe the subspace of weights for which the given rows all have score 0."""
     Z = signed.exact_whole(rows)
     independent = independent_columns(Z)
     if len(independent) == Z.ncols():  # nothing is left
@@ -305,7 +305,7 @@ def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
 def join_multipliers(
     signed: SignedRows, carried: Sequence[Alternative], free: int = 0
 ) -> Alternative:
-    """Combine the multipliers of all rounds into one set with Σ λ z = 0.
+    """Combine the multipliers of all rounds of facial reduction, so that rows sum to zero.
 
     All are positive, except that the first `free` rows may have multipliers of any sign. The rows
     of a round sum to zero up to the span of the rows before them. So each round is
@@ -353,7 +353,7 @@ def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
 def add_remaining_rows(
     signed: SignedRows, found: Alternative, rest: Total, free: int = 0
 ) -> Conflict:
-    """Give the multiplier 1 to every row that is not listed but in the span of the listed rows.
+    """Give the multiplier 1 to all other rows in the span of the rows with multipliers.
 
     `rest` is the sum of those rows, a combination of the listed ones. The multipliers are scaled
     up until all of them stay positive, except for the first `free` rows.
@@ -374,7 +374,7 @@ def add_remaining_rows(
 
 
 def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conflict:
-    """Convert multipliers of scaled rows to a conflict: integer multipliers of original rows."""
+    """Convert multipliers of scaled rows to a conflict with integer multipliers of the data."""
     true = found.multipliers
     if signed.factors is not None:
         powers = (np.frexp(signed.factors[found.rows])[1] - 1).tolist()
@@ -387,7 +387,7 @@ def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conf
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Integer weights that separate, with their margin and support."""
+    """Integer weights that separate, with their margin and support vectors."""
 
     weights: Vector
     floats: Floats | None  # rounded, of unit length; in a Decision, floats that separate or None
@@ -406,7 +406,7 @@ Hull = tuple[Sequence[int], Fractions]  # a point of the convex hull: rows, mult
 
 
 def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Measured:
-    """Compute margin and support of separating weights, and a bound on the margin of any w.
+    """Compute the margin and support vectors of weights, and a bound on any w's margin.
 
     The bound is the distance from the origin of `at`, a point of the convex hull of the rows.
     """
@@ -460,7 +460,7 @@ def widen_margin(
     if best.gap > GAP and point is None:
         point = nearest_point(plain, GAP, watch)
         found = find_separator(plain, point)
-        nearer = best.weights if found is None else plain.tall_integers(found.weights)
+        nearer = best.weights if found is None else plain.to_integer_weights(found.weights)
         best = _better(best, measure(plain, nearer, point))
     small = plain.examples.n * plain.dimension <= SMALL
     if best.gap > GAP and point is not None and small and 0 < len(point.rows) <= FEW:
@@ -475,16 +475,16 @@ def _better(one: Measured, other: Measured) -> Measured:
 
 
 def _widen_exactly(plain: SignedRows, point: Point) -> Measured | None:
-    """Find the widest separator in fractions, and round it to as few digits as its gap allows."""
+    """Find the separator with the widest margin in fractions, rounded to few digits."""
     found = ExactSolver(plain, point.rows.tolist(), point.multipliers).run(widest=True)
     if found is None or not found.weights:
         return None
     hull = (found.rows, found.multipliers)
     for bits in BITS:
-        result = measure(plain, plain.tall_integers(round_to_bits(found.weights, bits)), hull)
+        result = measure(plain, plain.to_integer_weights(round_to_bits(found.weights, bits)), hull)
         if result.margin > 0 and result.gap <= GAP:
             return result
-    return measure(plain, plain.tall_integers(found.weights), hull)
+    return measure(plain, plain.to_integer_weights(found.weights), hull)
 
 
 def to_unit_length(weights: Sequence[int]) -> Floats:

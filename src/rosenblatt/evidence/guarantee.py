@@ -117,13 +117,13 @@ class Squeeze:
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
-        """For each t, whether w_f·w(t) has grown at least as fast as the proof says."""
+        """Whether w_f·w(t) is at least the bound of the proof, for each t."""
         bound = _rounding_bound(self.inner_least, self.inner)
         return np.asarray(self.inner >= self.inner_least - bound)
 
     @property
     def squared_holds(self) -> NDArray[np.bool_]:
-        """For each t, whether ‖w(t)‖² has grown no faster than the proof says."""
+        """Whether ‖w(t)‖² is at most the bound of the proof, for each t."""
         bound = _rounding_bound(self.squared_most, self.squared)
         return np.asarray(self.squared <= self.squared_most + bound)
 
@@ -194,12 +194,12 @@ def guarantee(
 
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
-    """Compute R and rho for weights that begin with w0; sample weights scale the examples."""
+    """Compute radius and margin for augmented weights; sample weights scale the examples."""
     if examples.multiclass:
         flat = np.append(0.0, w if examples.x0 else w[:, 1:])
         each = list(KeslerRows(examples).each(lambda rows, _: guarantee_of(rows, flat)))
         return Guarantee(max(g.radius for g in each), min(g.margin for g in each))
-    examples, lengths = examples.merged(), lengths_of(examples)
+    examples, lengths = examples.merged(), compute_lengths(examples)
     if examples.weights is not None:
         with np.errstate(over="ignore"):
             lengths = (lengths * examples.weights)[examples.weights > 0]
@@ -207,7 +207,7 @@ def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
 
 
 def _margin(examples: Examples, w: Floats) -> float:
-    """Compute rho exactly, from the rows that may be nearest to the hyperplane in floats."""
+    """Compute the margin rho exactly, from the rows nearest to the hyperplane."""
     unit, x0 = examples.unit, examples.x0
     s = examples.signed_scores(examples.to_augmented(w) / unit)
     size = max(examples.largest, abs(x0)) / unit * float(np.abs(w).sum())
@@ -281,8 +281,8 @@ def add_bias_slot(examples: Examples, weights: Any) -> Floats:
     return examples.add_slot(w.reshape(shape))
 
 
-def lengths_of(examples: Examples) -> Floats:
-    """Return the length of every augmented example, rounded up for extreme numbers."""
+def compute_lengths(examples: Examples) -> Floats:
+    """Compute each augmented example's length, rounded up where it over- or underflows."""
     unit = examples.unit
     squares, _ = lengths_and_columns(examples.merged(), np.full(examples.d, 1 / unit))
     lengths = np.sqrt(squares + (examples.x0 / unit) ** 2)

@@ -110,7 +110,7 @@ class DistinctRows:
 
 @dataclass(eq=False)
 class Node:
-    """A node of the tree: rows fixed as mistakes, rows fixed as correct, a bound on the cost."""
+    """A node of the search tree: rows fixed as mistakes or correct, and a cost bound."""
 
     wrong: tuple[int, ...] = ()
     right: tuple[int, ...] = ()
@@ -125,7 +125,7 @@ class Node:
 
 
 class Master:
-    """The master problem: a linear program for the cheapest fractional hitting set of conflicts.
+    """The linear program for the cheapest fractional hitting set of the known conflicts.
 
     All known conflicts are in a pool; those that the solution misses become constraints.
     """
@@ -180,14 +180,14 @@ class Master:
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
-        """Set x to 1 for rows that a node fixes as mistakes, and to 0 for rows fixed as correct."""
+        """Set x to 1 for rows that the node fixes as mistakes, to 0 for rows fixed as correct."""
         low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
         low[list(node.wrong)] = high[list(node.wrong)] = 1.0
         high[list(node.right)] = 0.0
         self.highs.changeColsBounds(self.n, self.all, low, high)
 
     def solve(self, deadline: Deadline) -> bool:
-        """Solve the linear program so that x hits every known conflict; False if infeasible.
+        """Solve the linear program; return False if it is infeasible.
 
         Raises OutOfTimeError once the deadline is over.
         """
@@ -214,7 +214,7 @@ class Master:
                 return True
 
     def drop_inactive(self) -> None:
-        """Remove constraints that are not tight, if there are too many constraints."""
+        """Remove constraints that are not tight if there are too many."""
         if len(self.sets) > SPARE * self.n + 100:
             hit = np.array(self.highs.getSolution().row_value)
             self.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
@@ -234,7 +234,7 @@ class Shares:
     each: dict[Set, int]
 
     def bound(self, wrong: Set, costs: Sequence[int]) -> int:
-        """Return a lower bound on the cost of mistakes, if the rows `wrong` are mistakes."""
+        """Return a lower bound on the cost of any w that misclassifies the rows `wrong`."""
         hit = set(wrong)
         total = sum(share for rows, share in self.each.items() if hit.isdisjoint(rows))
         return sum(costs[i] for i in wrong) - (-total // self.over)
@@ -304,7 +304,7 @@ class HittingSetSearch:
         raise OutOfTimeError  # floats cannot tell different costs apart
 
     def _add_cuts(self, node: Node) -> bool:
-        """Add conflicts that x misses while the value grows; return whether the node is closed."""
+        """Add violated conflicts while the bound improves; return whether the node is closed."""
         rounds, last = (ROOT_ROUNDS, ROOT_LAST) if node is self.root else (ROUNDS, LAST)
         values: list[float] = []
         reported = now()
@@ -320,13 +320,13 @@ class HittingSetSearch:
                 reported = now()
             if len(values) > last and values[-1] - values[-1 - last] < self.stalled:
                 break
-            if not self._cut(self.master.x):
+            if not self._add_violated(self.master.x):
                 break
             self.master.drop_inactive()
         return False
 
     def _solve_master(self, node: Node) -> bool:
-        """Solve the master problem; return False if a conflict with no mistake closes the node."""
+        """Solve the linear program of a node; return False if the node cannot have a solution."""
         while not self.master.solve(self.deadline):
             right = set(node.right)
             rows = next((rows for rows in self.master.sets if right.issuperset(rows)), None)
@@ -337,15 +337,15 @@ class HittingSetSearch:
                 return False
         return True
 
-    def _cut(self, x: Floats) -> bool:
-        """Search for conflicts that x misses, offer weights found; return if a conflict is new."""
+    def _add_violated(self, x: Floats) -> bool:
+        """Search for conflicts that the solution x violates; return whether any is new."""
         sets, w = self.finder.search(x)
         if w is not None:
             self.gap.offer(w)
         return self.master.add(sets)
 
     def _is_conflict(self, rows: Set) -> bool:
-        """Return whether rows are a conflict in exact arithmetic; if not, ban this set of rows."""
+        """Return whether rows are a conflict in exact arithmetic; if not, never use them again."""
         if rows not in self.conflicts:
             exact = self.conflicts[rows] = self.distinct.make_conflict(rows)
             if exact is None:  # together with rows that x does not use they may still be a conflict
@@ -356,7 +356,7 @@ class HittingSetSearch:
         return self.conflicts[rows] is not None
 
     def _decide(self, numbers: Rows) -> Any:
-        """Return weights that classify some rows correctly, or a conflict after adding it."""
+        """Find weights that classify some rows correctly, or else add a conflict among them."""
         found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
         if isinstance(found, Conflict):
             rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
@@ -365,7 +365,7 @@ class HittingSetSearch:
         return found
 
     def _prove(self, node: Node) -> bool:
-        """Prove a bound for a node exactly from dual values; return if this closes the node."""
+        """Prove a node's bound exactly from dual values; return whether this closes the node."""
         while True:
             shares = self._round_shares(node)
             exact = [self._is_conflict(rows) for rows in shares.each]
@@ -388,8 +388,8 @@ class HittingSetSearch:
             node.weighting = len(self.weightings) - 1  # set before the bound that it proves
             node.bound, node.value = bound, self.master.value
 
-    def _used(self, node: Node) -> list[tuple[Set, float]]:
-        """Return the conflicts with positive dual value that no mistake of the node hits."""
+    def _weighted_conflicts(self, node: Node) -> list[tuple[Set, float]]:
+        """Return conflicts of positive dual value without a row that is fixed as a mistake."""
         wrong, weights = set(node.wrong), self.master.u.items()
         return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
 
@@ -397,7 +397,7 @@ class HittingSetSearch:
         """Round the dual values down so that the sum for each open row is at most its cost."""
         right, each = set(node.right), dict[Set, int]()
         scale, load = self.unit * self.over, [0] * len(self.costs)
-        for rows, u in self._used(node):
+        for rows, u in self._weighted_conflicts(node):
             left = (self.costs[i] * self.over - load[i] for i in rows if i not in right)
             share = min(int(Fraction(u) * scale), min(left, default=scale))
             if share > 0:
@@ -411,7 +411,7 @@ class HittingSetSearch:
 
         Every row that is positive in x is charged exactly its cost.
         """
-        used, wrong, right = self._used(node), set(node.wrong), set(node.right)
+        used, wrong, right = self._weighted_conflicts(node), set(node.wrong), set(node.right)
         tight = [i for i in np.flatnonzero(self.master.x > TINY).tolist() if i not in wrong]
         table = [[int(i in rows) for rows, _ in used] + [self.costs[i]] for i in tight]
         if not table or not used:
@@ -454,10 +454,10 @@ class HittingSetSearch:
         return left[0]
 
     def _try(self, hitting: list[int], cost: int) -> None:
-        """Find weights that misclassify only a hitting set, or a conflict that the set misses."""
+        """Find weights that misclassify only these rows, or a conflict without any of them."""
         x = np.zeros(len(self.costs))
         x[hitting] = 1.0
-        if self._cut(x) or self.best <= cost:
+        if self._add_violated(x) or self.best <= cost:
             return
         right = np.delete(np.arange(len(x)), hitting)
         found = self._decide(self.distinct.rows[right])
@@ -472,7 +472,7 @@ class HittingSetSearch:
             self.fewest = min(self.fewest, cost)
 
     def _branch(self, node: Node, row: int) -> None:
-        """Branch on whether a row is a mistake; children start with the weighting of the parent."""
+        """Branch on whether a row is a mistake; both children inherit the conflict weights."""
         shares, children = self.weightings[node.weighting], []
         for wrong, right in (((*node.wrong, row), node.right), (node.wrong, (*node.right, row))):
             bound = max(shares.bound(wrong, self.costs), node.bound)

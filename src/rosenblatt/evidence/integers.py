@@ -40,7 +40,7 @@ Rows = NDArray[np.intp]
 def integer_entries(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the nonzero entries of rows z_n as integers, each with the row's position and column.
+    """Yield the nonzero entries of signed rows as integers, each with position and column.
 
     Each is a tuple of position, column and integer. All integers are in one unit: 2^(unit - 53),
     or one that suits all of them.
@@ -60,7 +60,7 @@ def integer_entries(
 def integer_rows(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> list[list[int]]:
-    """Return rows z_n as lists of integers, all in one unit."""
+    """Return signed rows y·x as lists of integers, all in one unit."""
     table = [[0] * examples.dimension for _ in rows]
     for i, j, a in integer_entries(examples, rows, unit):
         table[i][j] = a
@@ -110,7 +110,7 @@ def is_quick(examples: Examples, most: int) -> bool:
 def exact_products(
     weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
-    """Yield the exact w·z_n of some rows, in a unit, or each times some positive number.
+    """Yield the exact signed scores y·(w·x) of some rows as integers in a unit.
 
     Without `unit`, only the signs of the products can be compared.
     """
@@ -124,7 +124,7 @@ def exact_products(
 def product_signs(
     weights: Sequence[int], examples: Examples
 ) -> Iterator[tuple[int, NDArray[np.int8]]]:
-    """Yield the signs of all w·z_n in batches, each with the number of its first row.
+    """Yield the signs of all y·(w·x) in batches, each with the number of its first row.
 
     Floats decide most rows, integers the rest.
     """
@@ -162,7 +162,7 @@ def _drop_zero_weights(
 def _filter_signs(
     X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute w·z of some rows in floats; also return whether each sign is certain.
+    """Compute signed scores y·(w·x) in floats; also return whether each sign is certain.
 
     D products of weights that were rounded once, summed in any order, are off by at most
     (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
@@ -204,7 +204,7 @@ def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
 def sum_multiples(
     multipliers: Sequence[int], examples: Examples, rows: Any, unit: int
 ) -> list[int]:
-    """Return Σ λ z over some rows, as integers in the given unit."""
+    """Sum multiples of signed rows y·x exactly, as integers in the given unit."""
     import flint
 
     # With many columns, multipliers are long, and flint's integers are faster than Python's.
@@ -217,7 +217,7 @@ def sum_multiples(
 
 
 def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
-    """Sum all rows z_n except the rows `without`; also return the unit of the sums.
+    """Sum all signed rows y·x except the rows `without`; also return the unit of the sums.
 
     Numbers with equal exponents are added at once.
     """
@@ -277,7 +277,7 @@ def _enumerate_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 def zero_products(
     weights: Sequence[int], examples: Examples, rows: Rows, primes: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Return which rows have w·z = 0 modulo each of some primes below 2^31."""
+    """Return which rows have score w·x = 0 modulo each of some primes below 2^31."""
     weights, examples = _drop_zero_weights(weights, examples)
     x0, zero = examples.x0, np.ones(len(rows), dtype=bool)
     features, done = weights[1:] if x0 else weights, 0
@@ -299,7 +299,7 @@ def zero_products(
 
 
 def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
-    """Return primes whose product exceeds every |w·z|; w·z is 0 if it is 0 modulo each prime."""
+    """Return primes whose product exceeds every score, so a score that is 0 modulo all is 0."""
     numbers = np.append(numbers_in(examples.X[rows]), examples.x0)
     spread = int(np.frexp(np.abs(numbers).max())[1]) - smallest_exponent(numbers)
     size = max(map(abs, weights)).bit_length() + len(weights).bit_length()
@@ -337,7 +337,7 @@ def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
-    """Return the largest rank modulo some primes, a lower bound that is nearly always exact."""
+    """Return a lower bound on the rank, from ranks modulo primes; it is nearly always exact."""
     import flint
 
     table = flint.fmpz_mat(rows)

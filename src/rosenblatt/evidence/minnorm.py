@@ -60,7 +60,7 @@ ProgressCallback = Callable[[Point, int], None]
 
 
 class SolverProgress(StatusLine):
-    """A status line that appears in long runs and keeps the last solution of the solver."""
+    """The status line of a long run, and the last solution of the solver."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class WorkingSet:
         return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
 
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add the rows that bring the point nearer to the origin; return whether there are any."""
+        """Add rows that bring the point nearer to the origin; return whether there are any."""
         level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
@@ -208,7 +208,7 @@ def find_lowest_by_part(s: Floats, parts: int) -> Rows:
 
 
 def find_nearest(Z, lengths, c, k, tolerance, steps):
-    """Repeatedly admit the lowest row and dismiss others, until no row is below the height."""
+    """Run Wolfe's algorithm: add and drop active rows until the minimum-norm point is found."""
     size = 0.0
     for n in range(len(lengths)):
         size = max(size, lengths[n])
@@ -238,7 +238,7 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
 
 
 def worst(Z, v, inside):
-    """Return the row outside the active set with the smallest score, and that score."""
+    """Return the row outside the active set with the lowest score, and that score."""
     least = np.inf
     j = 0
     for n in range(len(inside)):
@@ -251,7 +251,7 @@ def worst(Z, v, inside):
 
 
 def admit(Z, j, c, k):
-    """Add row j to the active set and to L, or return False if the members span row j."""
+    """Add row j to the active set, or return False if it depends linearly on its members."""
     z = np.zeros(len(c.v))
     add(Z, j, z, 1.0)
     square = squared_length(z)
@@ -274,7 +274,7 @@ def admit(Z, j, c, k):
 
 
 def adjust(Z, c, k, inside):
-    """Move to the best multipliers of the members; dismiss members whose multiplier reaches 0."""
+    """Move to the best multipliers; drop active rows whose multiplier reaches 0."""
     while True:
         p, drift = best(Z, c, k)
         if drift > DRIFT:
@@ -299,7 +299,7 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """Return the multipliers with the least residual, and an estimate of the error of L.
+    """Return the multipliers of least residual, and an estimate of the rounding error.
 
     The residual is stored in c.v. It is refined twice by its products with the members, so that it
     is accurate relative to its own size even where Σ u z nearly cancels.
@@ -322,7 +322,7 @@ def best(Z, c, k):
 
 
 def rebuild(Z, c, k, inside):
-    """Recompute L from the members, and drop members in the span of earlier members."""
+    """Recompute the Cholesky factor L of the active rows, dropping dependent ones."""
     new = 0
     for i in range(k):
         j, u = c.members[i], c.u[i]
@@ -335,7 +335,7 @@ def rebuild(Z, c, k, inside):
 
 
 def dismiss(c, k, gone):
-    """Remove one of k members from the active set, and make L triangular again."""
+    """Remove one of k active rows, and make the Cholesky factor L triangular again."""
     for i in range(gone, k - 1):
         c.members[i] = c.members[i + 1]
         c.u[i] = c.u[i + 1]
@@ -351,7 +351,7 @@ def dismiss(c, k, gone):
 
 
 def lower(L, k, b):
-    """Solve L x = b for the first k members, in place of b."""
+    """Solve L x = b for the leading k-by-k part of L; x overwrites b."""
     for i in range(k):
         s = b[i]
         for j in range(i):
@@ -360,7 +360,7 @@ def lower(L, k, b):
 
 
 def upper(L, k, b):
-    """Solve Lᵀ x = b for the first k members, in place of b."""
+    """Solve Lᵀ x = b for the leading k-by-k part of L; x overwrites b."""
     for i in range(k - 1, -1, -1):
         b[i] /= L[i, i]
         for j in range(i):
@@ -369,14 +369,14 @@ def upper(L, k, b):
 
 @functools.cache
 def bind() -> None:
-    """Register the functions that kernels of this file call with Numba."""
+    """Register with Numba the functions that this file's kernels call."""
     scoring.bind()
     helpers(lower, upper, fastmath=REORDER)
     helpers(dismiss, best, rebuild, adjust, admit, worst)
 
 
 def _work(Z: Dense | Sparse, lengths: Floats, c: ActiveSet, *others: Any) -> int:
-    """Estimate the work of a call: one pass per admitted row, for a few more rows than features.
+    """Estimate the work of a call: one pass over the rows per row added.
 
     Assume four times as many rows as features, and take half of that, because this loop takes
     longer to compile than others.

@@ -1,4 +1,4 @@
-"""The fewest mistakes of any linear classifier: searched from above, proved from below.
+"""The fewest mistakes of any linear classifier: weights found, and a proved lower bound.
 
 An engine is a function that narrows the gap between the best weights found and the lower bound
 proved. Each engine checks itself whether it suits the examples, and stops at the deadline of the
@@ -140,7 +140,7 @@ class FewestMistakesResult:
 def fewest_of(
     examples: Examples, search: Search, engines: Sequence[Engine] | None = None
 ) -> FewestMistakesResult:
-    """Run all engines: search for weights with few mistakes, and bound the mistakes of any weights.
+    """Search for weights with few mistakes, and bound the mistakes of any weights.
 
     Some small jobs ignore the time limit: few points in the plane, few rows with few nodes, and
     equal rows with different labels.
@@ -160,7 +160,7 @@ def fewest_of(
 
 
 def decide_few_rows(gap: Gap) -> None:
-    """Decide whether a line classifies all rows correctly, if there are few rows."""
+    """Decide whether some w classifies all rows correctly, if there are few rows."""
     examples = gap.examples
     if not is_quick(examples, FEW_NUMBERS):
         return
@@ -187,12 +187,12 @@ def hit_few_conflicts(gap: Gap) -> None:
 
 
 def bound_quickly(gap: Gap) -> None:
-    """Raise the bound by disjoint conflicts that take no time to find, such as contradictions."""
+    """Raise the bound by conflicts found at once, such as equal rows with different labels."""
     bound_by_disjoint(gap, NOW)
 
 
 def enumerate_cells(gap: Gap) -> None:
-    """Find the optimum by enumerating all cells, if w has few dimensions."""
+    """Find the optimum by enumerating all cells of the weight space, if w has few dimensions."""
     if not (few_cells(gap.examples) and gap.goes_on):
         return
     long = gap.examples.d >= LONG_ENUMERATION
@@ -251,7 +251,7 @@ ENGINES: tuple[Engine, ...] = (
 
 
 def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> None:
-    """Find the optimum by enumerating all cells, then search for conflicts that prove it.
+    """Enumerate all cells of the weight space, then search for conflicts as a proof.
 
     With `bounds_first`, the cells of low cost are enumerated before: all of them may take too
     long. Conflicts are sought for as long as the enumeration took, or until the deadline.
@@ -298,7 +298,7 @@ DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # cost and
 
 
 def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
-    """Raise the bound by conflicts that share no row; every line makes a mistake in each conflict.
+    """Raise the bound by conflicts that share no row: every w makes a mistake in each.
 
     Equal rows with different labels are counted whatever the deadline, and few rows are searched
     for some conflicts.

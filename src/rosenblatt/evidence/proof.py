@@ -99,7 +99,7 @@ class Proof(SavedProof):
     def of_mistakes(
         cls, examples: Examples, cost: int, conflicts: tuple[Conflict, ...] = (), **more: Any
     ) -> Proof:
-        """Return the proof that mistakes cost at least `cost`, in the unit of `Costs`.
+        """Create a proof that the mistakes of every w cost at least `cost`.
 
         The fields `tree`, `duplicates` and `enumeration` are passed by name.
         """
@@ -174,7 +174,7 @@ class Proof(SavedProof):
         return Examples.from_arrays(X, y, x0=self.x0, one_class=True).with_two_labels()
 
     def _check_labels(self, examples: Blocks) -> bool:
-        """Check a proof about more than two labels, on the rows of Kesler's construction.
+        """Check a proof about more than two labels, on one row per example and competing label.
 
         An example can be in several conflicts, against different competing classes, so the number
         of conflicts is no number of mistakes.

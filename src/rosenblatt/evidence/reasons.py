@@ -78,7 +78,7 @@ class Reasons:
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """All g with rows·g ≥ 0 and pinned·g = 0, to find the signs of linear functions of g."""
+    """All g with rows·g ≥ 0 and pinned·g = 0, and the signs of linear functions on them."""
 
     rows: NDArray[np.float64]
     pinned: NDArray[np.float64]
@@ -89,14 +89,14 @@ class Cone:
 
     @classmethod
     def of_part(cls, W: Any, watch: Watch) -> Cone:
-        """Create the cone of sparse rows that ask for W·g ≥ 0."""
+        """Create the cone of all g with W·g ≥ 0, for a sparse W."""
         rows = np.unique(W.toarray(), axis=0)
         ray = rows.shape[1] == 1
         direction: Vector = (int(np.sign(rows[0, 0])),)
         return cls(rows, rows[:0], watch, [direction] if ray else [], ray)
 
     def signs(self, function: NDArray[np.float64]) -> set[int] | None:
-        """Return the signs, other than 0, that a linear function takes; None if undecided."""
+        """Return which signs a linear function takes on the cone; None if undecided."""
         key = function.tobytes()
         if key in self.known:
             return self.known[key]
@@ -118,7 +118,7 @@ class Cone:
         return self.known[key]
 
     def direction(self, extra: NDArray[np.float64], *, free: bool = False) -> Vector | None:
-        """Return a direction in which extra rows are 0, or at least 0 if `free`.
+        """Return a direction of the cone along which extra rows are 0, or ≥ 0 if `free`.
 
         It is positive on every row on which such a direction can be, and None if undecided.
         """
@@ -178,7 +178,7 @@ def find_reasons(asked: Question, found: Partition, watch: Watch) -> Reasons:
 
 
 def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | None:
-    """Find a basis of small integers, and parts that share no column; None if there is none."""
+    """Describe the directions of separation by a sparse integer basis, or return None."""
     examples, separated = asked.constraints.examples, found.separated
     deadline = deadline_of(asked.constraints, watch)
     X = sparse.csr_array(examples.X)
@@ -215,7 +215,7 @@ def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | No
 
 
 def _split(W: Any) -> list[tuple[Ints, Ints]]:
-    """Return rows and independent columns of the parts of W that share no column."""
+    """Split W into parts that share no column; return their rows and independent columns."""
     columns = independent(W)
     some = W[:, columns].tocsr()
     graph = sparse.csr_array((some.data != 0, some.indices, some.indptr), shape=some.shape)
@@ -236,7 +236,7 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
 
 
 def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
-    """Describe the directions by their coordinates, for numbers of any size."""
+    """Describe the directions of separation by their coordinates, for numbers of any size."""
     examples, deadline = asked.constraints.examples, watch.deadline
     rows, count = np.flatnonzero(found.separated), len(asked.names)
     spanning = found.spanning
@@ -262,7 +262,7 @@ def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
 
 
 def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
-    """Compute all γ with γ·z = 0 for some rows z: pivot coordinates in terms of the others."""
+    """Describe the directions that are zero on the given rows."""
     signed = SignedRows(examples, np.ones(examples.d), deadline=deadline)
     return compute_quotient(signed, spanning)
 
@@ -279,7 +279,7 @@ def _determined(quotient: Quotient, dimension: int) -> Mask:
 
 
 def find_droppable(space: Space, asked: Question) -> list[str]:
-    """Find few columns to drop so that no row is separated, a single one if possible."""
+    """Find few columns (one if possible) without which no row is separated."""
     whole, F, why = space.whole, space.moved, space.why
     assert whole is not None
     places = asked.columns

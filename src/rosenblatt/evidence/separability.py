@@ -140,7 +140,7 @@ def separability(
 def _decide_multiclass(
     blocks: Blocks, widest: bool, deadline: Deadline, known: Vector
 ) -> Separability:
-    """Decide whether more than two labels are separable, by the rows of Kesler's construction.
+    """Decide whether more than two labels are separable, by comparing pairs of labels.
 
     There is nothing to decide if PLA soon halts, or if separating weights are known. Otherwise the
     weights of the first label are fixed at 0, so that no direction is left on which all rows are
@@ -166,7 +166,7 @@ def _decide_multiclass(
 
 
 def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) -> Separability:
-    """Convert a result about the rows of Kesler's construction to examples and labels."""
+    """Convert a result about pairs of example and competing label to examples and labels."""
     first, listed = blocks.first(), (m for one in found.conflicts for m in one.rows)
     known, radius = rows.pairs([*found.support.tolist(), *listed]), found.radius
     weights, proof = found.weights, found.proof
@@ -194,7 +194,7 @@ def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) ->
 
 
 def try_pla(examples: Examples, deadline: Deadline) -> tuple[Vector, int]:
-    """Run PLA on scaled columns for as long as it makes fewer updates per epoch.
+    """Run PLA on scaled columns while updates per epoch fall; return weights and epochs.
 
     Returns integer weights of all labels, empty unless PLA halts, and the number of epochs. Where
     nothing separates, PLA soon makes as many updates as before. Sample weights are ignored, so
@@ -338,7 +338,7 @@ class _Search(Blocks):
         return sum(labels.n for labels in self.labels)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Call a function on each block in one pass; raise OutOfTimeError at the deadline.
+        """Yield a function's result on each block; raise OutOfTimeError at the deadline.
 
         The deadline is ignored for rows in memory.
         """
@@ -395,7 +395,7 @@ class _Search(Blocks):
         return replace(self.not_separable(self.conflicts), reason=TIME_OVER)
 
     def not_separable(self, conflicts: tuple[Conflict, ...]) -> Separability:
-        """Return the result "not separable", which disjoint conflicts show."""
+        """Return the result "not separable", shown by conflicts that share no row."""
         claim = claim_mistakes(len(conflicts))
         proof = self._prove(claim, conflicts)[0] if self.whole else None
         return Separability(
@@ -403,7 +403,7 @@ class _Search(Blocks):
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
-        """Extend a decision about the working set to all rows; return None if rows join the set."""
+        """Extend a decision from the working set to all rows, or add rows to the set."""
         if decision.measured is not None:
             return self._extend_separator(decision, decision.measured)
         if not decision.weights:
@@ -414,7 +414,7 @@ class _Search(Blocks):
         return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
-        """Extend a separator to all rows; return None if rows join the working set."""
+        """Extend a separator to all rows, or add rows that it fails on to the working set."""
         sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
@@ -442,7 +442,7 @@ class _Search(Blocks):
         return replace(decision, measured=replace(found, margin=margin, support=support))
 
     def _extend_span(self, decision: Decision) -> Decision | None:
-        """Extend an inseparable working set to all rows; return None if rows join the set.
+        """Extend an inseparable verdict to all rows, or add rows outside its span to the set.
 
         A conflict that spans the whole space is kept as it is. Otherwise rows outside its span join
         the set; if there are none, all rows that the conflict does not list get the multiplier 1.
@@ -592,14 +592,14 @@ def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels
 
 
 def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
-    """Sum the rows z_n of a block that are not listed."""
+    """Sum the signed rows y·x of a block that are not listed."""
     here = listed[(listed >= first) & (listed < first + block.n)]
     return sum_of_rows(block.merged(), without=here - first)
 
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """Rows that one pass over a block or over all blocks has found."""
+    """Rows found in a pass over a block, or over all blocks."""
 
     low: Examples  # rows that may join the working set
     scores: Floats  # scores of these rows
@@ -613,7 +613,7 @@ def rounding_bound(dimension: int) -> float:
 
 
 def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
-    """Find rows of a block with low scores w·z / unit, and rows close to the lowest score."""
+    """Find rows of a block whose signed scores are low or close to the lowest score."""
     block = block.merged()
     s = block.signed_scores(w / unit)
     low = find_lowest_by_part(s, max(1, math.ceil(share * block.n)))
@@ -633,7 +633,7 @@ def measure_block(
 
 
 def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
-    """Find a few rows of a block with w·z ≠ 0, outside the span that w is orthogonal to.
+    """Find a few rows of a block with nonzero score, hence outside the span of known rows.
 
     Products are exact only where floats find no such row.
     """

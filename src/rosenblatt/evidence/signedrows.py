@@ -1,4 +1,4 @@
-"""The signed examples z_n = y_n·(x0, x_n) for the solvers, as floats and as exact fractions.
+"""Signed rows z = y·(x0, x) for the solvers, as floats and as exact fractions.
 
 Columns and rows are scaled by powers of two, which rounds nothing, so that floats of any size can
 be handled. Some rows may be left out, and some directions divided out. The float solver finds the
@@ -77,7 +77,7 @@ class DataSummary:
         return scales
 
     def scaled_margin(self, margin: float, w: Floats) -> float:
-        """Return the margin of a line after each column is divided by its largest entry.
+        """Return the margin of weights after each column is divided by its largest entry.
 
         Its products stay the same, and its weights grow as the columns shrink.
         """
@@ -175,7 +175,7 @@ def _unit_scale(a: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """A subspace of weights that are zero on some rows: w[pivots] = -fill · w[others]."""
+    """A subspace of weights that give some rows score 0: w[pivots] = -fill · w[others]."""
 
     pivots: Rows
     others: Rows
@@ -191,7 +191,7 @@ class Quotient:
 
 @dataclass(eq=False)
 class SignedRows:
-    """The scaled rows z_n for the solvers, and the number of passes over all of them.
+    """The scaled signed rows y·x for the solvers, and the number of passes over them.
 
     A pass raises OutOfTimeError once the deadline is over.
     """
@@ -229,17 +229,17 @@ class SignedRows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns and rows have the same unit, and nothing is divided out."""
+        """Whether all columns and rows have the same unit, and no subspace is projected out."""
         same = self.factors is None and self.quotient is None
         return same and bool((self.columns == self.columns[0]).all())
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates of a row after directions are divided out."""
+        """Number of coordinates of a row after directions are projected out."""
         return len(self.columns if self.quotient is None else self.quotient.others)
 
     def scores(self, w: Floats) -> Floats:
-        """Return w·z for every row, or infinity for rows that are left out, in one pass."""
+        """Compute the signed score of every row in one pass; infinity for rows left out."""
         if self.quotient is not None:
             whole = np.empty(len(self.columns))
             whole[self.quotient.others] = w
@@ -249,7 +249,7 @@ class SignedRows:
 
     @np.errstate(all="ignore")
     def bounded_scores(self, w: Floats) -> tuple[Floats, float]:
-        """Return w·z for every row, and a bound on rounding errors if w was rounded once.
+        """Compute every signed score, and a bound on rounding errors if w was rounded once.
 
         The weights are those of all columns, pivots included. Entries of scaled rows are at most 1,
         so √D bounds their length. Underflow is multiplied by the factors of the rows.
@@ -267,13 +267,13 @@ class SignedRows:
         return s, float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
     def _scores_of_fractions(self, w: Fractions) -> tuple[Floats, float, Any]:
-        """Return all w·z in floats, a bound on their rounding errors, and their unit."""
+        """Compute all signed scores in floats, a bound on their rounding errors, and their unit."""
         whole = self.scaled_whole(w)
         unit = max(abs(v) for v in whole)
         return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
 
     def find_below(self, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
-        """Yield rows whose w·z may be at most `level`, lowest first, with the exact difference."""
+        """Yield rows whose signed score may be at most `level`, with the exact difference."""
         s, bound, unit = self._scores_of_fractions(w)
         at = round_fraction(level / unit)
         near = np.flatnonzero(s <= at + bound + abs(at) * 2.0**-50)
@@ -285,16 +285,16 @@ class SignedRows:
                 yield n, product - level
 
     def find_vanishing(self, w: Fractions) -> Rows:
-        """Return the rows with w·z = 0 modulo three primes, which are treated as zero."""
+        """Return the rows whose score is 0 modulo three primes, and so almost surely 0."""
         s, bound, _ = self._scores_of_fractions(w)
-        near, whole = np.flatnonzero(np.abs(s) <= bound), self.tall_integers(w)
+        near, whole = np.flatnonzero(np.abs(s) <= bound), self.to_integer_weights(w)
         if len(near) <= MANY:
             return near[zero_products(whole, self.examples, near, PRIMES)]
         firsts, places = group_equal_rows(self.examples, near)
         return near[zero_products(whole, self.examples, firsts, PRIMES)[places]]
 
     def separated_by(self, w: Fractions) -> bool:
-        """Return whether w·z > 0 for every row in exact arithmetic."""
+        """Return whether w classifies every row correctly, in exact arithmetic."""
         return all(excess > 0 for _, excess in self.find_below(w, flint.fmpq(0)))
 
     def take(self, rows: Rows) -> Any:
@@ -326,7 +326,7 @@ class SignedRows:
         return others - pivots * self.quotient.fill if len(self.quotient.pivots) else others
 
     def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return some rows as exact fractions, with all columns, pivots included."""
+        """Return some rows as exact fractions in all columns, before any are projected out."""
         self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.augmented_rows(index)
@@ -368,7 +368,7 @@ class SignedRows:
         self.deadline.check_step(HANDLING * made * k / QUICK + lifting)
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
-        """Return exact weights for all columns of the scaled rows, including pivot columns."""
+        """Extend weights to all columns of the scaled rows, including those projected out."""
         if self.quotient is None:
             return list(w)
         pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
@@ -381,7 +381,7 @@ class SignedRows:
                 whole[j] = -v
         return whole
 
-    def tall_integers(self, w: Sequence[flint.fmpq]) -> Vector:
+    def to_integer_weights(self, w: Sequence[flint.fmpq]) -> Vector:
         """Convert weights for scaled rows to augmented integer weights for the original data."""
         powers = (np.frexp(self.columns)[1] - 1).tolist()
         whole = self.scaled_whole(w)
@@ -457,7 +457,7 @@ def relative_gap(margin: float, upper: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """Either weights that are positive on every row, or multipliers with Σ λ z = 0."""
+    """Either weights that separate all rows, or multipliers of rows that sum to zero."""
 
     weights: Fractions = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
@@ -466,7 +466,7 @@ class Alternative:
 
 
 def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | None:
-    """Return positive multipliers of all of these rows with Σ λ z = 0, or None without any."""
+    """Find positive multipliers with which these rows sum to zero, or return None."""
     if len(rows) > signed.dimension + 1:
         return None
     signed.check_time(rows)

@@ -122,7 +122,7 @@ class Tree:
 
 
 class _Path:
-    """Path from the root to a node: rows fixed as wrong or right on it, and conflicts hit."""
+    """Path from the root to a node: rows fixed as wrong or right, and conflicts hit."""
 
     def __init__(self, sets: Sequence[Numbers], costs: Mapping[int, int]) -> None:
         self.places = {n: i for i, n in enumerate(costs)}
@@ -182,7 +182,7 @@ class _Path:
         return RowError(f"the mistakes cost {found}, together less than {quote(need)}")
 
     def _add_shares(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
-        """Add the shares of conflicts that are not hit; also return an overcharged open row."""
+        """Add up the weights of conflicts without a fixed mistake; report a row given too much."""
         fits = max(self.dearest * weighting.over, sum(weighting.shares)) < FITS
         kind = np.int64 if fits else object  # Python integers never overflow
         sets, shares = np.array(weighting.sets, dtype=np.intp), np.array(weighting.shares, kind)

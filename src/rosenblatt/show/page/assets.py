@@ -72,9 +72,12 @@ def own_data(data: Data, most: int = MOST_NUMBERS) -> dict[str, Any]:
     examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
     names = data.row_names()
     if labels > MOST_DRAWN or (labels > 2 and examples.d < 2):
+        if labels > MOST_DRAWN:
+            reason = f"more than the {MOST_DRAWN} that the page can draw"
+        else:
+            reason = f"but {plural(examples.d, 'feature')}, and the page needs two to draw them"
         raise DataError(
-            f"{data.name} has {plural(labels, 'label')} and {plural(examples.d, 'feature')}, "
-            f"but the page can draw at most {MOST_DRAWN} labels and needs two features; give ",
+            f"{data.name} has {plural(labels, 'label')}, {reason}; give ",
             with_label("positive", data.plan.target.spellings[-1]),
             ", for example, to show it against all others.",
         )
