@@ -14,7 +14,7 @@ from rosenblatt.files import (
     write_checksummed,
     write_text,
 )
-from rosenblatt.model import plan_and_proof, proof_to_json
+from rosenblatt.model import proof_to_json, read_proof
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_file_of_another_kind_is_identified(tmp_path):
     for read, others in (
         (rb.load, (checkpoint, proof)),
         (rb.OnlinePerceptron.load, (checkpoint, proof)),
-        (plan_and_proof, (model, checkpoint)),
+        (read_proof, (model, checkpoint)),
         (lambda path: read_checksummed(path, "stream checkpoint"), (model, proof)),
     ):
         for file in others:

@@ -19,7 +19,7 @@ from rosenblatt.errors import UserError
 READERS = {
     "model": "rb.load(path)",
     "proof": "rb.Proof.from_json(open(path, 'rb').read())",
-    "proof file": "plan_and_proof(path)",
+    "proof file": "read_proof(path)",
     "stream": "rb.OnlinePerceptron.load(path)",
 }
 # Each reader takes each file in a process that has 100 MB more than it begins with.
@@ -27,7 +27,7 @@ CHILD = """
 import json, resource, sys
 import pyarrow, scipy.sparse
 import rosenblatt as rb
-from rosenblatt.model import plan_and_proof
+from rosenblatt.model import read_proof
 rb.load, rb.Proof, rb.OnlinePerceptron
 pyarrow.CompressedInputStream(pyarrow.BufferReader(b""), "gzip")
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))

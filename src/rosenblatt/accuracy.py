@@ -185,7 +185,7 @@ class Accuracy:
         return precision, recall, f1
 
     def sentence(self, where: str) -> str:
-        """Describe the accuracy and its confidence interval in words."""
+        """Describe the accuracy, where it was measured, and its confidence interval."""
         low, high = (100 * end for end in self.interval)
         share = percent(self.share)
         return f"accuracy {share} on {where} (95 % interval {low:.1f} to {high:.1f} %)"
@@ -285,11 +285,11 @@ class EvaluationOptions:
 
     @property
     def trains(self) -> bool:
-        """Whether more models must be trained to measure accuracy."""
+        """Whether accuracy is measured by training more models on parts of the rows."""
         return self.test is None and (self.cv is not None or self.share > 0)
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
-        """Read the test file, and raise UsageError if the test is impossible."""
+        """Read the test file, if one is given; raise UsageError if there are too many folds."""
         second = np.sort(data.examples.count_labels())[-2] if data.blocks.in_memory else 0
         if self.cv is not None and data.blocks.in_memory and self.cv > second:
             rarer = "second most frequent" if data.blocks.multiclass else "rarer"
@@ -308,7 +308,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Measured accuracy of one model, or of one model for each fold."""
+    """Measured accuracy of one model, or of one model per fold."""
 
     kind: str  # source of the test rows: "held out", "file" or "folds"
     accuracies: tuple[Accuracy, ...]  # one for each model

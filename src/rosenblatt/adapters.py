@@ -148,7 +148,7 @@ def _read_pyfixest(fit: Any, family: str | None) -> ForeignModel:
 
 
 def _offset(model: Any, n: int) -> Any:
-    """Return the offset of a model plus the logarithm of its exposure, or None if it is 0."""
+    """Return a model's offset plus log exposure, or None if the sum is 0 in all rows."""
     if hasattr(model, "_offset_exposure"):  # a GLM
         parts = [model._offset_exposure]
     else:  # a count model keeps the logarithm of the exposure
@@ -159,7 +159,7 @@ def _offset(model: Any, n: int) -> Any:
 
 
 def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
-    """Return the family of a model, the link if it is binomial, and why it is not fitted here."""
+    """Return a model's family, its binomial link, and why rosenblatt cannot fit it (or "")."""
     name, own = type(model).__name__, getattr(model, "family", None)
     link, found = "probit" if name == "Probit" else "", MODELS.get(name)
     if own is not None:

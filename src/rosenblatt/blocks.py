@@ -29,7 +29,7 @@ class Blocks:
     in_memory = False  # whether all rows are in memory, as one block
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(block, number of its first row) for all blocks, in order."""
+        """Apply work(block, first row number) to each block in order; yield the results."""
         raise NotImplementedError
 
     @property
@@ -50,24 +50,24 @@ class Blocks:
         return first
 
     def transform(self, function: Callable[[Examples], Examples]) -> Blocks:
-        """Return blocks to which a function is applied in every pass."""
+        """Return blocks that apply a function to each block in every pass."""
         return InOrder(
             lambda: self.each(lambda block, first: function(block)), multiclass=self.multiclass
         )
 
     def take(self, numbers: Sequence[int]) -> Examples:
-        """Find rows by their numbers in one pass; return them in ascending order."""
+        """Collect the rows with these numbers in one pass, in ascending order."""
         ascending = np.unique(np.asarray(numbers, dtype=np.intp))
         return merge_rows(list(self.each(functools.partial(pick_rows, ascending))))
 
 
 def return_block(block: Examples, first: int) -> Examples:
-    """Return the block itself, for a pass that needs the rows."""
+    """Return the block itself, as the work of a pass that collects blocks."""
     return block
 
 
 def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Examples:
-    """Return the rows of a block whose numbers are in an ascending array."""
+    """Return the rows of a block whose numbers are in the ascending array `numbers`."""
     here = numbers[(numbers >= first) & (numbers < first + block.n)]
     return block.pick(here - first, first)
 
@@ -90,7 +90,7 @@ class InOrder(Blocks):
     _begun: Iterable[Examples] | None = field(default=None, init=False, repr=False)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(block, number of its first row) for all blocks, in order."""
+        """Apply work(block, first row number) to each block in order; yield the results."""
         blocks, self._begun, first = self._begun or self.batches(), None, 0
         for block in blocks:
             self.n = max(self.n, first + block.n)

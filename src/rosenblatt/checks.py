@@ -136,7 +136,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def finite(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return an array in a shape; raise ValueError on NaN, infinity or a wrong size."""
+    """Return an array of the given shape; raise ValueError on NaN, infinity or a wrong size."""
     try:
         array = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:
@@ -163,7 +163,7 @@ def threads(n_jobs: Any) -> int:
 def encode_labels(
     y: Any, known: NDArray[Any] | None
 ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[Any]]:
-    """Encode labels as -1 and +1, or as positions if more than two; also return the classes.
+    """Encode labels as -1 and +1 or, if more than two, as positions; also return the classes.
 
     Raise ValueError on continuous values.
     """
@@ -231,7 +231,7 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 
 def one_class_labels(y: Any) -> NDArray[Any] | None:
-    """Return a pair of labels for a y that has one class, or None if y has more classes.
+    """Return a negative and a positive label if y has one class, or None if it has more.
 
     A class 0, -1 or False is the negative label, with 1 as the positive one. Any other class is
     both labels of the pair.

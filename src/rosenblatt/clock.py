@@ -41,7 +41,7 @@ _paused = _Paused()
 
 @contextmanager
 def pause_clock() -> Iterator[None]:
-    """Exclude a `with` block from time limits; overlapping pauses of threads count once."""
+    """Exclude a `with` block from time limits; count overlapping pauses of threads once."""
     with _paused.lock:
         if _paused.holders == 0:
             _paused.since = time.monotonic()
@@ -57,7 +57,7 @@ def pause_clock() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Exclude a `with` block from time limits and delay Ctrl-C, while it imports or compiles."""
+    """Exclude a `with` block that imports or compiles from time limits; delay Ctrl-C."""
     with delay_interrupts(), pause_clock():
         yield
 
@@ -117,11 +117,11 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether a job must stop: the deadline has passed and the job has many numbers."""
+        """Return whether a job on this many numbers must stop; small jobs always finish."""
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:
-        """Return an earlier deadline, when the share `part` of the remaining time has passed.
+        """Return an earlier deadline, after the share `part` of the remaining time.
 
         A last step that begins before it may take the share `late`.
         """
@@ -166,7 +166,7 @@ class StatusLine:
             self._status.stop()
 
     def update(self, line: Callable[[], str]) -> None:
-        """Show the text that `line` returns; `line` is called only if an update is due."""
+        """Show the text that `line` returns, but call it only if an update is due."""
         if not (self.terminal or self.verbose):
             return
         with self.lock:
@@ -220,7 +220,7 @@ class MistakeProgress(StatusLine):
 
 
 class Reporter:
-    """Base class of progress reporters, which prints nothing; each interface has its own."""
+    """Base class of progress reporters; it prints nothing, and interfaces extend it."""
 
     def step(self, name: str, text: str | Message) -> None:
         """Report a finished step."""
@@ -235,5 +235,5 @@ class Reporter:
     def mistake_progress(
         self, seconds: float | None, unit: str = "updates"
     ) -> AbstractContextManager[Callable[..., None]]:
-        """Return a context manager with a function to report mistakes, steps and a bound."""
+        """Return a context manager that yields a function to report mistakes and steps."""
         return nullcontext(lambda mistakes, steps, bound=0: None)

@@ -37,7 +37,7 @@ class Costs:
         """Return the costs of examples: 1 each, or their weights as multiples of 2**exponent."""
         if examples.weights is None:
             return cls(np.ones(examples.n, dtype=np.int64))
-        odd, powers = _odd(examples.weights)
+        odd, powers = _factor(examples.weights)
         unit = power_of(examples.weights) if exponent is None else exponent
         whole = np.zeros(examples.n, dtype=object)
         pairs = zip(odd.tolist(), (powers - unit).tolist(), strict=True)
@@ -71,11 +71,11 @@ class Costs:
 
 def power_of(weights: NDArray[np.float64]) -> int:
     """Return the exponent of the largest power of two that divides all weights."""
-    return int(_odd(weights)[1].min(initial=NO_POWER))
+    return int(_factor(weights)[1].min(initial=NO_POWER))
 
 
-def _odd(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return the nonzero weights as odd integers and exponents of powers of two."""
+def _factor(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Factor the nonzero weights into odd integers and exponents of powers of two."""
     fractions, exponents = np.frexp(weights[weights > 0])
     odd = np.ldexp(fractions, 53).astype(np.int64)
     zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # trailing zeros in binary

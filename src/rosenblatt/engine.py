@@ -98,7 +98,7 @@ class Kernel:
         return True
 
     def _compile(self, arguments: tuple[Any, ...]) -> None:
-        """Compile for arguments of these types, or load from the cache, without running."""
+        """Compile for the types of these arguments, or load the compiled code from the cache."""
         import numba
 
         if not compiles():
@@ -149,7 +149,7 @@ _done_in_python: ContextVar[Counter[Kernel] | None] = ContextVar("done in Python
 
 @contextmanager
 def plain_at_first() -> Iterator[None]:
-    """Run kernels in plain Python in this context as long as their work is small.
+    """Run kernels in plain Python inside a `with` block as long as their work is small.
 
     This suits a process that does one job and ends. The choice depends on the amount of work
     alone, never on time or on the cache, so a job gives the same bits each time.
@@ -162,12 +162,12 @@ def plain_at_first() -> Iterator[None]:
 
 
 def for_one_job() -> bool:
-    """Return whether `plain_at_first` is active: the process does one job and ends."""
+    """Return whether the process runs only one job, inside `plain_at_first`."""
     return _done_in_python.get() is not None
 
 
 def one_pass(D: Any, *others: Any) -> int:
-    """Estimate the number of multiplications in a pass over rows."""
+    """Estimate the number of multiplications in one pass over the rows of D."""
     if isinstance(D, rowformats.Joint):
         return D.K * one_pass(D.rows)
     if isinstance(D, rowformats.Sparse):
@@ -312,7 +312,7 @@ def _bind_orders() -> None:
 
 @functools.cache
 def prefetch() -> Any:
-    """Return a function for kernels that prefetches an entry of an array, even past its end."""
+    """Return a function by which kernels prefetch an array entry, even past the end."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -386,7 +386,7 @@ def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
 
 @functools.cache
 def _thread_pool() -> ThreadPoolExecutor:
-    """Return a thread pool that is kept and reused.
+    """Return the thread pool that all jobs share, created at the first call.
 
     Starting new threads can take longer than a pass over rows. Jobs in the pool submit no jobs
     themselves, so threads never wait for each other.

@@ -155,7 +155,7 @@ class Examples(Blocks):
     def weighted(
         self, weights: Any, each: NDArray[np.float64] | None = None, *, stream: bool = False
     ) -> Examples:
-        """Return the examples with sample weights multiplied by class weights.
+        """Return the examples with these sample weights, times the class weights `each`.
 
         `weights` is a number per row or one for all rows, `each` a number per class. Only a block
         of a stream may lack a class or a positive weight.
@@ -203,7 +203,7 @@ class Examples(Blocks):
         return bool(np.allclose(one, two, tolerance, tolerance * np.abs(one).max()))
 
     def pick(self, at: NDArray[np.intp], first: int = 0) -> Examples:
-        """Return rows by their positions in a block, with their row numbers in the data.
+        """Select rows by position in a block, and record their row numbers in the data.
 
         `first` is the row number of the block's first row.
         """
@@ -235,7 +235,7 @@ class Examples(Blocks):
             yield rows[start : start + step]
 
     def merged(self) -> Examples:
-        """Return the examples with entries that a CSR matrix stores twice added up."""
+        """Return the examples with duplicate entries of a CSR matrix added up."""
         X = sum_duplicates(self.X)
         if X is self.X:
             return self
@@ -276,7 +276,7 @@ class Examples(Blocks):
 
     @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Smallest integer type that holds a row number and an encoded update."""
+        """Smallest integer type for all row numbers and all encoded updates."""
         return np.uint32 if self.n * self.vectors < 2**32 else np.uint64
 
     @property
@@ -330,7 +330,7 @@ class Examples(Blocks):
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
     def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
-        """Return the rows in the kernels' format, with update lengths of eta / `unit`."""
+        """Return the rows in the kernels' format, for updates of length eta / `unit`."""
         length = eta / self.unit
         if length == 1 and self.weights is None and not self.multiclass:
             return kernel_rows(self.X, self.x0, self.y)
@@ -376,7 +376,7 @@ class Examples(Blocks):
         return np.bincount(self.places, minlength=self.k)
 
     def encode_updates(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode updates as the kernels do: as row numbers, or as n·K + r against labels r."""
+        """Encode each update as its row n or, against a competing label r, as n·K + r."""
         if not self.multiclass:
             return rows
         assert rivals is not None
@@ -396,7 +396,7 @@ class Examples(Blocks):
 
     @np.errstate(over="ignore", invalid="ignore")
     def product(self, rows: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores of a few rows by many w in float64, without the term of x0."""
+        """Return the float64 scores of a few rows by many weight vectors, without x0."""
         plain = isinstance(rows, slice) or self.is_sparse
         X = self.X[rows] if plain else self.X.take(rows, axis=0)  # faster than indexing
         return np.ascontiguousarray(X.astype(np.float64, copy=False) @ W[:, 1:].T)
@@ -446,7 +446,7 @@ class KeslerRows(Blocks):
     reduced: bool = False
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(rows, number of the first row) for a few rows at a time, in order."""
+        """Apply work(rows, first row number) to a few rows at a time; yield the results."""
         first, whole = 0, self.blocks.loaded
         few = whole is not None and 2 * whole.n * whole.entries_per_row <= FEW_ENTRIES
         for rows in self._kept if few else self._parts():
@@ -473,7 +473,7 @@ class KeslerRows(Blocks):
 
 
 def kesler_rows(examples: Examples, reduced: bool, part: slice = slice(None)) -> Examples:
-    """Return Kesler's rows of some examples as examples with a sparse matrix."""
+    """Construct Kesler's rows of examples with K labels, as a sparse matrix with labels."""
     from scipy import sparse
 
     others, X = examples.k - 1, sparse.csr_array(examples.augmented(part))
@@ -540,7 +540,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return positions in w and values of the stored entries of row n, followed by x0.
+    """Return the stored entries of row n, then x0, as positions in w and values.
 
     A position repeats if a CSR matrix stores an entry twice.
     """
@@ -555,7 +555,7 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> rowformats.Dense | rowformats.Sparse:
-    """Return a part of a checked table in the format of the kernels, read-only."""
+    """Return part of a checked table in the kernels' format, as read-only arrays."""
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False
@@ -608,7 +608,7 @@ def check_width(X: Any, w: NDArray[np.float64]) -> None:
     """
     if X.shape[1] + 1 != len(w):
         weights, features = plural(len(w) - 1, "weight"), plural(X.shape[1], "feature")
-        raise ValueError(f"{weights} cannot score {features}.")
+        raise ValueError(f"{weights} cannot score {features}; give a weight for each.")
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

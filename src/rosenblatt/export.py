@@ -118,7 +118,7 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add a model input with one entry per row; return its name, that of a cast if numeric."""
+        """Add a model input; return its name or, if numeric, that of its cast to float64."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 

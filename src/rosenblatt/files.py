@@ -50,7 +50,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Raise UsageError if a file exists whose first bytes lack `mark`: another program wrote it."""
+    """Raise UsageError if a file exists that lacks the mark of files that rosenblatt writes."""
     if not os.path.isfile(path):
         return
     try:
@@ -153,7 +153,7 @@ def write_checksummed(path: Where, kind: str, content: Any) -> None:
 
 
 def read_checksummed(path: Where, kind: str) -> Any:
-    """Return the content of a file with a checksum.
+    """Read the content of a file that `write_checksummed` wrote.
 
     Raises DataError if the file is of another kind or format, damaged or changed.
     """

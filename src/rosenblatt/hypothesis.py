@@ -130,7 +130,7 @@ class Hypothesis:
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the update by the misclassified row n, encoded as the kernels do."""
+        """Encode the update by the misclassified row n as the kernels do: as n."""
         return n
 
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
@@ -230,7 +230,7 @@ class JointHypothesis(Hypothesis):
         return places
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the update by row n against the best competing label, encoded as n·K + r."""
+        """Encode the update by row n against the best competing label r, as n·K + r."""
         rivals = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
         return n * len(self.w) + int(rivals[0])
 
@@ -259,7 +259,7 @@ class JointHypothesis(Hypothesis):
         return result
 
     def _highest(self, s: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the label with the highest score in each row; `zero` decides if labels tie."""
+        """Return the label with the highest score in each row; `zero` breaks ties."""
         if self.zero > 0:
             return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
         return np.asarray(s.argmax(axis=1))
@@ -315,7 +315,7 @@ class JointHypothesis(Hypothesis):
 
 
 def _take_finite(examples: Examples, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any]]:
-    """Return X and y of some rows; raise RowError on NaN or infinity."""
+    """Return X and y of the given rows; raise RowError on NaN or infinity."""
     X = examples.X[rows]
     if not math.isfinite(sum_of_squares(numbers_in(X))):
         refuse_non_finite(examples.X, examples.names)

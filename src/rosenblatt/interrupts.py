@@ -1,4 +1,4 @@
-"""Handle Ctrl-C: register it at any time, and stop only where no work is left half done.
+"""Handle Ctrl-C: notice it at any time, but stop only where no work is left half done.
 
 A KeyboardInterrupt in the middle of an import breaks that module for the rest of the process.
 `delay_interrupts` delays it, in Python and on the command line. The command line has its own
@@ -73,13 +73,13 @@ class _Program:
         raise KeyboardInterrupt
 
     def retry(self, number: int, frame: FrameType | None) -> None:
-        """Handle a delayed interrupt."""
+        """Handle Ctrl-C again after a delay."""
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler):
             handler(AGAIN, frame)
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Raise a KeyboardInterrupt again that a callback or a finalizer could not propagate."""
+        """Retry a KeyboardInterrupt that was lost in a callback or a finalizer."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return
@@ -105,7 +105,7 @@ def install_handler() -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C stop a `with` block; an error after Ctrl-C becomes a KeyboardInterrupt."""
+    """Let Ctrl-C stop a `with` block; turn errors after Ctrl-C into KeyboardInterrupt."""
     _program.phase = "working"
     try:
         if requested():

@@ -26,7 +26,7 @@ def pla(D, order, zero, w, trace, ends):
 
 
 def pocket(D, trace, w, fewest, tolerance):
-    """Repeat updates of PLA until w beats the pocket; return the number t of updates, or 0."""
+    """Repeat updates of PLA until w beats the pocket; return their number, 0 if never."""
     for t in range(len(trace)):
         n = trace[t]
         add(D, n, w, step(D, n))
@@ -36,7 +36,7 @@ def pocket(D, trace, w, fewest, tolerance):
 
 
 def next_mistake(D, order, zero, w, k):
-    """Find the first mistake of w from visit k on; return its visit and its row."""
+    """Find the first mistake of w from visit k on; return the visit and the row."""
     for i in range(k, len(order)):
         n = mistake(D, order[i], w, zero)
         if n >= 0:

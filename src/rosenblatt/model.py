@@ -334,7 +334,7 @@ def to_json(model: Model) -> str:
 
 
 class ColumnParts(strictjson.Parts):
-    """Reader that validates the columns and the target in a model file or a proof file."""
+    """Reader that validates the columns and the target in a model or proof file."""
 
     def target(self, value: Any, encoding: Encoding, least: int = 2) -> TargetColumn:
         """Read the target column and its labels; the column must not be a feature."""
@@ -475,8 +475,8 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
     return strictjson.dump_with_checksum(value, ensure_ascii=False, indent=indent) + "\n"
 
 
-def plan_and_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """Read a proof file; return the plan of the columns (None if absent) and the proof."""
+def read_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
+    """Read a proof file; return the recorded columns (None if absent) and the proof."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")

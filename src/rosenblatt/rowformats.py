@@ -27,7 +27,7 @@ class Dense(NamedTuple):
 
 
 class Plane(Dense):
-    """Dense rows of at most two features, summed in order: the same bits on every processor."""
+    """Dense rows of at most two features, with identical sums on every processor."""
 
 
 class Sparse(NamedTuple):
@@ -44,10 +44,11 @@ class Sparse(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Dense or sparse rows with K > 2 labels; their steps have no sign.
+    """Dense or sparse rows, each with one of K > 2 labels.
 
-    An update by row n against label r has the number n·K + r. It adds x in the weights of the
-    row's own label and -x in those of r (Kesler's construction). These long rows are never stored.
+    Their steps have no sign. An update by row n against label r has the number n·K + r. It adds x
+    in the weights of the row's own label and -x in those of r (Kesler's construction). These long
+    rows are never stored.
     """
 
     rows: Dense | Sparse
@@ -89,12 +90,12 @@ def add_sparse(D, n, w, a):
 
 
 def score(D, n, w):
-    """Return w·x of row n in either format."""
+    """Return w·x of row n, dense or sparse."""
     return score_sparse(D, n, w) if isinstance(D, Sparse) else score_dense(D, n, w)
 
 
 def add(D, n, w, a):
-    """Add a·x of row n to w in any format."""
+    """Add a·x of row n to w, whatever the format of the rows."""
     if isinstance(D, Joint):
         return add_joint(D, n, w, a)
     if isinstance(D, Sparse):
@@ -109,7 +110,7 @@ def step(D, n):
 
 
 def size(D):
-    """Return the number of rows."""
+    """Return the number of rows of D."""
     return len(D.label) if isinstance(D, Joint) else len(D.step)
 
 
@@ -122,7 +123,7 @@ def ahead(D, n, w):
 
 
 def ahead_of_two(D, n, w):
-    """Return y·(w·x) of row n."""
+    """Return y·(w·x) of row n, whose label y is -1 or +1."""
     s = score(D, n, w)
     return s if D.step[n] > 0 else -s
 
@@ -161,9 +162,9 @@ def wrong(s, positive, zero):
 
 
 def mistake(D, n, w, zero):
-    """Return the number of the update if w misclassifies row n, else NONE.
+    """Return the code of the update if w misclassifies row n, else NONE.
 
-    It is n itself or, with K > 2 labels, n·K + r for the best competing label r.
+    The code is n itself or, with K > 2 labels, n·K + r for the best competing label r.
     """
     if isinstance(D, Joint):
         return mistake_joint(D, n, w, zero)
@@ -231,20 +232,20 @@ def score_all_sparse(D, n, w):
 
 
 def block(D, w, k):
-    """Return the weights of label k in any format."""
+    """Return the weights of label k, whatever the format of w."""
     if isinstance(w, list):  # one dict of weights per label
         return w[k]
     return block_sparse(D, w, k) if isinstance(D.rows, Sparse) else block_dense(D, w, k)
 
 
 def block_dense(D, w, k):
-    """Return the weights of label k, which are contiguous."""
+    """Return the weights of label k, which are contiguous for dense rows."""
     size = len(w) // D.K
     return w[k * size : (k + 1) * size]
 
 
 def block_sparse(D, w, k):
-    """Return the weights of label k, which are K entries apart.
+    """Return the weights of label k, which are K entries apart for sparse rows.
 
     The weights of one feature are contiguous, because scoring a row needs them for all labels.
     """

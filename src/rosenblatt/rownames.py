@@ -46,7 +46,7 @@ class RowNames:
 
     @classmethod
     def of_index(cls, index: Any) -> RowNames:
-        """Return the names of rows with these labels, which may be None or their positions."""
+        """Return the names of the rows of an index, which may be None or a default index."""
         if index is None or (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1):
             return cls()
         is_default = index.dtype.kind in "iu" and index.tolist() == list(range(len(index)))
@@ -64,7 +64,7 @@ class RowNames:
         return f"{number} ({_spelled(self.index[number - self.first])})"
 
     def join(self, rows: Iterable[int], most: int = 6) -> str:
-        """Return a phrase that names examples, but only the first if there are more than `most`."""
+        """Return a phrase that names at most `most` examples and counts the others."""
         names = list(rows)
         shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
         return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"

@@ -17,13 +17,13 @@ LONGEST_SQUARED = 1e200
 
 
 def scores(D, w, s):
-    """Compute s[n] = w·x for every row."""
+    """Compute s[n] = w·x for every row n."""
     for n in range(len(s)):
         s[n] = score(D, n, w)
 
 
 def scores_joint(D, w, S):
-    """Compute S[n, k], the score of row n for label k."""
+    """Compute S[n, k], the score of row n for label k, for all rows and labels."""
     for n in range(len(S)):
         score_all(D, n, w)
         for k in range(D.K):
@@ -31,7 +31,7 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """Set seen[n] to RIGHT, WRONG or, if row n's score is near 0, DOUBTFUL.
+    """Set seen[n] to RIGHT, WRONG or, if rounding could decide, DOUBTFUL, for two labels.
 
     Near 0 means that the squared score is at most share²·‖w‖²·‖x‖² + least.
     """
@@ -91,7 +91,7 @@ def squared_length(w):
 
 
 def measure_in_two_sums(D, n, w):
-    """Return w·x and ‖x‖² of sparse row n, each as two alternating sums for speed."""
+    """Return w·x and ‖x‖² of sparse row n, each summed in two parts for speed."""
     s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         v = np.float64(D.data[j])

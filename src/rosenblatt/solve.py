@@ -122,7 +122,7 @@ class Result:
 
     @property
     def mistakes(self) -> int | None:
-        """Number of mistakes on the training rows; None if Ctrl-C ended passes over a file."""
+        """Number of mistakes on the training rows; None if Ctrl-C ended reading in passes."""
         return self.outcome.mistakes
 
     @property
@@ -195,14 +195,14 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Rows on which always predicting the most frequent label does better than the model.
+        """Sets of rows on which always predicting the most frequent label beats the model.
 
         "learning" stands for the training rows, "test" for the test rows.
         """
         return list(self._warnings())
 
     def _warnings(self) -> dict[str, str]:
-        """Describe where the model is worse than the baseline."""
+        """Describe, for each such set of rows, how the model is worse than the baseline."""
         warnings = {}
         mistakes, baseline = self.outcome.mistakes, self.outcome.baseline
         if mistakes is not None and baseline is not None and mistakes > baseline.mistakes:
@@ -382,7 +382,7 @@ def solve(
             result = _evaluate(result, reading[1], evaluation, deadline, reporter)
     if limit is not None and watch.seconds > limit and watch.not_counted >= MIN_SECONDS_REPORTED:
         took = f"compiling and loading took {watch.not_counted:.1f} s"
-        reporter.note(f"{took}, which does not count towards the time limit.")
+        reporter.note(f"{took}, which does not count toward the time limit.")
     if result.outcome.interrupted and result.mistakes is not None:
         best = plural(result.mistakes, "mistake")
         reporter.note(f"interrupted; the best line so far is kept, with {best}.")
@@ -391,7 +391,7 @@ def solve(
 
 @contextmanager
 def naming(data: Data) -> Iterator[None]:
-    """Prefix error messages with the name of the data."""
+    """Prefix the messages of errors in a `with` block with the name of the data."""
     try:
         yield
     except UserError:
@@ -508,7 +508,7 @@ def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Se
 def check_passes(
     options: TrainingOptions, evaluation: EvaluationOptions, report: bool = False
 ) -> None:
-    """Raise UsageError on options that need all rows in memory."""
+    """Raise UsageError on options that do not work when a file is read in passes."""
     needs_all = options.order != "cycle" or options.algorithm in ("fewest", "average")
     if needs_all or evaluation.cv or evaluation.test_size or report:
         raise UsageError(NOT_IN_PASSES)

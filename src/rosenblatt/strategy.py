@@ -132,7 +132,7 @@ def train_model(
 
 
 def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
-    """Return whether the time limit has passed, so that large data in memory are skipped.
+    """Return whether the time limit has passed before training on large data in memory.
 
     The result is False for small data and for rows read in passes, which are always trained on.
     """

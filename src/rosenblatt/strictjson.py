@@ -78,7 +78,7 @@ STEPS[list(b"]}")] = -1
 
 
 class NotJsonError(ValueError):
-    """Error about invalid JSON; its message lacks the subject, which is the name of the file."""
+    """Error about invalid JSON; callers put the file name before its message."""
 
 
 def read(path: str) -> Any:

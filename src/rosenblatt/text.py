@@ -123,7 +123,7 @@ def shorten(text: str, most: int = QUOTED) -> str:
 
 
 def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
-    """Join words by commas and a conjunction; name only the first if there are more than `most`.
+    """Join at most `most` words by commas and a conjunction, and count the others.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False
 
 
 def describe_rule(yes: str, threshold: float) -> str:
-    """Return the rule by which a line predicts the positive label.
+    """Describe in a sentence when a line predicts the label `yes`.
 
     Examples
     --------

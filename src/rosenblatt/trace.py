@@ -139,7 +139,7 @@ def replay(D, trace, w):
 
 
 def keep(D, trace, w, W):
-    """Repeat the updates of a trace, storing w(t + 1) in W[t]."""
+    """Repeat the updates of a trace on w, storing w(t + 1) in W[t]."""
     for t in range(len(trace)):
         add(D, trace[t], w, step(D, trace[t]))
         for i in range(len(w)):

@@ -111,7 +111,9 @@ def test_unseen_categories_and_unknown_labels_are_counted_and_reported(
         'rosenblatt: 4 rows have a value of column "colour" that no training row has: '
         '"teal" (2), "mauve" (1) and (missing) (1).\n'
     ) in err
-    assert '1 row with neither "no" nor "yes" in column "approved"; not tested.\n' in err
+    assert (
+        '1 row with neither "no" nor "yes" in column "approved"; left out of the accuracy.\n' in err
+    )
     found = run_json("predict", "model.json", "new.csv")
     assert found["unseen"] == {
         "colour": {"rows": 4, "values": {"teal": 2, "mauve": 1, "": 1}},

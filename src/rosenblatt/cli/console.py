@@ -197,7 +197,7 @@ class BadLines:
             print_note(f"{self.name}, line {numbers[0]}: {why}{like}; skipped.")
 
     def include(self, words: str) -> bool:
-        """Return whether some reason contains these words."""
+        """Return whether any reason reported so far contains these words."""
         return any(words in why for why in self.first)
 
     def end(self) -> None:

@@ -54,7 +54,7 @@ class Outlet:
             self._open(os.O_WRONLY | os.O_CREAT)
 
     def begin(self, hashed: bool) -> None:
-        """Truncate a file that was named, or append to standard output.
+        """Begin to write: truncate a named file, or append to redirected standard output.
 
         With `hashed`, a checksum of the written bytes is computed.
         """
@@ -74,7 +74,7 @@ class Outlet:
             )
 
     def check(self, kept: dict[str, Any], ended: bool) -> Fingerprint:
-        """Raise an error if the file is not that of a checkpoint, or was changed since.
+        """Raise an error unless the file is that of a checkpoint and unchanged since then.
 
         `kept` is the fingerprint in the checkpoint. `ended` means that the stream had ended, so
         that nothing was written after the checkpoint.

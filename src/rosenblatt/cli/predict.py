@@ -68,7 +68,7 @@ def predict(
     batches = predict_batches(machine, source, layout, (rest["explain"], rest["scores"]))
     tally = PredictionCounts(machine)
     if output is None and to is None and console.as_json:
-        rows = [row for batch in tally.of(batches) for row in batch.to_pylist()]
+        rows = [row for batch in tally.count(batches) for row in batch.to_pylist()]
         tally.report(console)
         console.result({**tally.summary(), "rows": rows})
         return 0
@@ -78,7 +78,7 @@ def predict(
         console.progress(f"predicting {source.name}") as progress,
         open_writer(output, to) as write,
     ):
-        for batch in tally.of(batches):
+        for batch in tally.count(batches):
             write(batch)
             progress(tally.rows)
         interrupts.ignore()

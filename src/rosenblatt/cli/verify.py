@@ -24,7 +24,7 @@ from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
 from rosenblatt.messages import with_column
-from rosenblatt.model import plan_and_proof
+from rosenblatt.model import read_proof
 from rosenblatt.read import Source
 from rosenblatt.read.claims import PlanMismatchError, check_plan, options_to_verify
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
@@ -61,7 +61,7 @@ def verify(proof: str, data: str, again: bool, reading: Reading, as_json: bool) 
     """
     console = Console(as_json)
     keep_apart({"the proof": proof, "the data": data}, {})
-    plan, claimed = plan_and_proof(proof)
+    plan, claimed = read_proof(proof)
     source, claim = Source.find(data), claimed.claim
     result: dict[str, Any] = {"proof": proof, "data": data, "claim": claim}
     try:
@@ -143,7 +143,7 @@ def _check_regression(
 def _read_as_planned(
     console: Console, reading: Reading, plan: Plan | None, source: Source
 ) -> Reading:
-    """Replace the options for columns by those that the proof records, if there are any."""
+    """Replace the options for columns by those that the proof records, if any."""
     if plan is None:
         return reading
     names, target = read_column_names(source, reading.layout), reading.columns.target

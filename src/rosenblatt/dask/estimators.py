@@ -62,7 +62,7 @@ class OnCluster(LinearClassifier):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Run rounds until a round has no mistakes or a limit, such as `time_limit`, is reached.
+        """Train in rounds until one has no mistakes or a limit, such as `time_limit`, is reached.
 
         Parameters
         ----------

@@ -87,7 +87,7 @@ class Epoch:
 def mix(
     partitions: Partitions, plan: MixingPlan, state: State, watch: Callable[[State], None]
 ) -> tuple[State, Reason]:
-    """Run rounds until a round has no mistakes or a limit of the plan is reached.
+    """Train in rounds until one has no mistakes or a limit of the plan is reached.
 
     `watch` is called with the state after each round. Returns the final state, whose `last` is the
     final w, and why the run stopped.
@@ -158,7 +158,7 @@ def run_round(
 def plan_epochs(
     plan: MixingPlan, state: State, count: int, count_only: bool = False
 ) -> tuple[list[Any], ...]:
-    """Return the arguments of `run_epoch` for the next epoch, with one entry per partition each.
+    """Return lists of arguments of `run_epoch` for the next epoch, one entry per partition.
 
     The updates of all partitions together never exceed the updates left in the budget. If fewer
     updates are left than partitions, the partitions take turns, because perhaps only some of them
@@ -192,7 +192,7 @@ def run_epoch(
     rounds_left: int,
     max_updates: int | None,
 ) -> Epoch:
-    """Count the mistakes of w on a partition, then run one epoch from it.
+    """Count the mistakes of w on a partition, then run one epoch that starts from w.
 
     `seed` is (seed, round, partition), so that a retry draws the same numbers. `rounds_left`
     includes this round. With `max_updates` of 0, mistakes are only counted.

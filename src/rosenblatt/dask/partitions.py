@@ -31,14 +31,14 @@ T = TypeVar("T")
 
 
 class ClusterError(UserError, RuntimeError):
-    """The scheduler or all workers are lost, or a task kills its workers."""
+    """Error about a lost scheduler, lost workers, or a task that kills its workers."""
 
     exit_code = 69
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedPartition:
-    """Partition as loaded by a worker, or its size and labels alone."""
+    """Partition that a worker has loaded, or only its size and labels."""
 
     name: str
     columns: tuple[str, ...] | None
@@ -114,7 +114,7 @@ class Partitions(Blocks):
         return Examples(one_row, code, labels, summaries[0].columns, x0)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(partition, number of its first row) for all partitions, in order."""
+        """Apply work(partition, first row number) to each partition; yield results in order."""
         firsts = np.cumsum((0, *self.rows))[:-1].tolist()
         yield from self.map(_apply_work, firsts, [work] * len(firsts))
 
@@ -302,7 +302,8 @@ def load_partition(name: str, part: Any, y: Any, weights: Any) -> LoadedPartitio
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name}: {error}") from None
     if len(y) != X.shape[0]:
-        raise ValueError(f"{name}: X has {plural(X.shape[0], 'row')} but y has {len(y)}.")
+        rows, labeled = plural(X.shape[0], "row"), plural(len(y), "label")
+        raise ValueError(f"{name}: X has {rows} but y has {labeled}; give one label for each row.")
     counted = as_column(y)
     if weights is not None:
         counted = counted[checks.row_weights(weights, len(y)) > 0]
@@ -317,7 +318,7 @@ def load_partition(name: str, part: Any, y: Any, weights: Any) -> LoadedPartitio
 
 
 def summarize(part: LoadedPartition) -> LoadedPartition:
-    """Return a partition without its rows."""
+    """Return a partition without its rows, keeping its size and labels."""
     return replace(part, X=None, y=None, weights=None)
 
 

@@ -334,7 +334,7 @@ class FewestMistakes(LinearClassifier):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Search until the time limit, or until no classifier can make fewer mistakes.
+        """Search until the time limit, or until the mistakes are proved to be the fewest.
 
         Parameters
         ----------

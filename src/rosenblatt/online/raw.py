@@ -69,7 +69,7 @@ class RawColumns:
         except BadCellError as bad:
             raise ValueError(f"x, {quote_column(bad.column)}: {bad.what}.") from None
         if not len(kept):
-            raise ValueError("x: a number is missing.")
+            raise ValueError("x: a number is missing; give one for each numeric column.")
         return dict(zip(names, X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:

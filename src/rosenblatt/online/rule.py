@@ -96,7 +96,7 @@ def online_joint(D, zero, predictor, m, predictions):
 
 
 def learn(D, n, zero, mistake, V, kept, counts, window):
-    """Count row n; if `mistake` is not negative, update w by it; return whether w was updated."""
+    """Count row n, update w if `mistake` encodes an update, and return whether it does."""
     wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
@@ -165,7 +165,7 @@ def copy_weights(w, into):
 
 
 def copy_array(w, into):
-    """Copy an array; a plain loop compiles in a tenth of the time of a slice."""
+    """Copy an array by a plain loop, which compiles ten times faster than a slice."""
     for i in range(len(w)):
         into[i] = w[i]
 
@@ -186,7 +186,7 @@ def predict_joint(D, zero, predictor, m, predictions):
 
 
 def best_label(D, n, zero, predictor, V, counts, but):
-    """Return the label with the highest score of row n, except the label `but`, and the score.
+    """Return the label other than `but` with the highest score of row n, and the score.
 
     Of equal scores the first label wins, or with zero > 0 the last.
     """
@@ -204,7 +204,7 @@ def best_label(D, n, zero, predictor, V, counts, but):
 
 
 def joint_mistake(D, n, zero, V, counts):
-    """Return the pair of row n and a competing label that V[0] misclassifies, or NONE."""
+    """Return the code n·K + r of the update if V[0] misclassifies row n, else NONE."""
     y = D.label[n]
     r, best = best_label(D, n, zero, LAST, V, counts, y)
     right = score_in_order(D.rows, n, block(D, V[0], y))

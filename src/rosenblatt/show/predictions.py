@@ -198,7 +198,7 @@ class Reasons:
         return [first + text for first, text in zip(over, reasons, strict=True)]
 
     def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
-        """Return the model's weights or, given two labels, the difference of two vectors."""
+        """Return the model's weights or, for a pair of labels, the difference of theirs."""
         w = self.hypothesis.w
         return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
 
@@ -293,7 +293,7 @@ class PredictionCounts:
         known = model.encoding if model.stream is None else Encoding(())
         self.unseen, self.tested = UnseenCategories(known), True
 
-    def of(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
+    def count(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
         """Yield each table after counting its predictions."""
         for batch, y in batches:
             there = y[y != self.target.none]
@@ -330,7 +330,9 @@ class PredictionCounts:
             if len(self.labels) == 2:
                 neither = 'neither "{}" nor "{}"'.format(*self.labels)
             where = quote_column(self.target.column)
-            reporter.note(f"{plural(self.strange, 'row')} with {neither} in {where}; not tested.")
+            reporter.note(
+                f"{plural(self.strange, 'row')} with {neither} in {where}; left out of the accuracy."
+            )
         if self.accuracy.rows:
             where = f"{plural(self.accuracy.rows, 'row')} with a label in the file"
             for what, text in self.accuracy.lines(self.accuracy.sentence(where), self.labels):

@@ -281,7 +281,7 @@ def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
 def _mistakes(
     found: Findings, wrong: NDArray[np.intp], features: list[str], labels: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the misclassified examples with their strongest features, farthest first."""
+    """Yield misclassified examples, farthest from the boundary first, with top features."""
     examples, h = found.examples, found.hypothesis
     names = examples.feature_names
     columns = [names.index(name) for name in features]

@@ -397,7 +397,7 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
 
 
 def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
-    """Return a run with a shortened trace, whose row numbers are positions in `rows`."""
+    """Return a run with a shortened trace whose row numbers are positions in `rows`."""
     origin = trace.known_origin()
     few = replace(origin, examples=origin.examples.some(rows))
     again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)

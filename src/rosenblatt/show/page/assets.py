@@ -64,7 +64,7 @@ def page_html(own: dict[str, Any] | None = None) -> str:
 
 
 def own_data(data: Data, most: int = MOST_NUMBERS) -> dict[str, Any]:
-    """Return the rows of a file and the verdict about them as JSON for the page.
+    """Return the rows of a file, and the verdict on them, as JSON for the page.
 
     If there are too many rows, a random sample is taken. The verdict is on all features; it is
     None for more than two labels.

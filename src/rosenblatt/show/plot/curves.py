@@ -189,7 +189,7 @@ def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
 
 @dataclass(eq=False, repr=False)
 class PocketDisplay:
-    """Mistakes of w(t) and of the pocket after each update; with sample weights, their weight.
+    """Mistakes, or their weight, of w(t) and of the pocket after each update.
 
     Parameters
     ----------

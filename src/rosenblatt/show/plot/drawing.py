@@ -46,7 +46,7 @@ def make_axes(axes: Any, count: int, size: tuple[float, float], columns: int = 3
     if axes is not None:
         given = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(given) != count:
-            raise ValueError(f"this plot needs {count} axes, but {len(given)} were given.")
+            raise ValueError(f"this plot needs {count} axes, one per panel; {len(given)} given.")
         return given[0].get_figure(), given
     figure = pyplot.figure(figsize=size, layout="constrained")
     columns = min(columns, count)

@@ -203,7 +203,7 @@ class Frame:
 
 
 def spread(last: int, most: int) -> list[int]:
-    """Choose at most `most` values of t up to T, closer together early in the run.
+    """Choose at most `most` values of t up to `last`, closer together early in the run.
 
     Examples
     --------
@@ -290,7 +290,7 @@ class TraceDisplay:
         """
         at = self.replay.select(spread(len(self.replay), PANELS) if t is None else t)
         if not at:
-            raise ValueError("t is empty; give at least one moment, 0 or larger.")
+            raise ValueError("t is empty; give at least one number of updates, 0 or larger.")
         columns = min(len(at), COLUMNS)
         rows = -(-len(at) // columns)
         figure, found = make_axes(axes, len(at), (3.3 * columns, 3.5 * rows + 0.4), columns)
