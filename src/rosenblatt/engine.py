@@ -90,7 +90,7 @@ class Kernel:
         return self.jitted(*arguments)
 
     def _stays_plain(self, work: int) -> bool:
-        """Return whether a call is small enough to stay in plain Python, and record such calls."""
+        """Return whether a call is small enough for plain Python, and count its work if so."""
         done = _done_in_python.get()
         if done is None or work > min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
             return False

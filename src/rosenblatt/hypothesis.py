@@ -271,7 +271,7 @@ class JointHypothesis(Hypothesis):
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return the lead of label y over the best competing label, and the competing label."""
+        """Return the lead of label y over the best competing label, and that label."""
         others, rows = s.copy(), np.arange(len(y))
         others[rows, y] = -np.inf
         r = self._highest(others)

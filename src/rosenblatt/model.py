@@ -172,7 +172,7 @@ class Model:
         return self.hypothesis.predict(self.numbers(X), self.classes_)
 
     def numbers(self, X: Any) -> Any:
-        """Encode rows as the matrix that the weights multiply."""
+        """Encode rows as the matrix of features that the weights multiply."""
         if isinstance(X, list) and X and isinstance(X[0], Mapping):
             X = rows_to_table(X, [column.name for column in self.encoding.columns])
         if column_names(X) is not None:

@@ -38,14 +38,14 @@ class FoldingError(ValueError):
 
 
 def final(clf: Any) -> Any:
-    """Return the last step of a pipeline; return an estimator that is not a pipeline unchanged."""
+    """Return the last step of a pipeline, or the estimator itself if it is not one."""
     while _is_pipeline(clf):
         clf = clf.steps[-1][1]
     return clf
 
 
 def is_ours(clf: Any) -> bool:
-    """Check whether an estimator, or the last step of a pipeline, is from this package."""
+    """Return whether an estimator, or the last step of a pipeline, is from this package."""
     return hasattr(type(final(clf)), "_hypothesis")
 
 

@@ -298,7 +298,7 @@ def largest_by_row(table: Any, units: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def locate_entry(table: Any, at: int) -> tuple[int, int]:
-    """Return the row and column of the entry at a position of `numbers_in`."""
+    """Return row and column of an entry, given its position in `numbers_in(table)`."""
     if isinstance(table, np.ndarray):
         row, column = divmod(at, table.shape[1])
         return int(row), int(column)

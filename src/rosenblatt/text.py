@@ -230,7 +230,7 @@ def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
 
 
 def is_close(bound: float, mistakes: float) -> bool:
-    """Return whether a lower bound is close to the mistakes: at least half of them.
+    """Return whether a lower bound is at least half of the mistakes.
 
     Examples
     --------

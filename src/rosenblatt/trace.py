@@ -106,7 +106,7 @@ class Trace:
         return self.known_origin().examples.to_augmented(next(self.walk([t])))
 
     def walk(self, at: Iterable[int]) -> Iterator[NDArray[np.float64]]:
-        """Yield w(t) for ascending t, each as a new array in the layout of the kernels."""
+        """Yield w(t) for each t in ascending `at`, as a new array in the layout of the kernels."""
         origin = self.known_origin()
         unit = origin.examples.unit
         updates = origin.examples.encode_updates(self.examples, self.rivals)

@@ -562,7 +562,7 @@ def in_lines(predictions: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
 
 
 def as_line(label: Any) -> bytes:
-    """Format a prediction as a line; None, if no label is known yet, is an empty line."""
+    """Format a prediction as a line, which is empty if no label is known yet."""
     if label is None:
         return b"\n"
     text = label if isinstance(label, str) else json.dumps(label)

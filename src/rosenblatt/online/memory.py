@@ -157,7 +157,7 @@ class StreamMemory:
         return best
 
     def score_sign(self, row: DictRow, values: tuple[Any, ...]) -> float:
-        """Return the score that w gives a row with these values, or a number of the same sign."""
+        """Return the score of a row by w, or a faster number with the same sign."""
         w, known = self.V[0], self.tuple_weights
         if len(w) == len(values) + 1:
             if known.w is not w:
@@ -178,7 +178,7 @@ class StreamMemory:
         return s
 
     def best_label(self, row: DictRow, zero: int, predict_with: str) -> int:
-        """Return the index of the label predicted for a row, if there are more than two labels."""
+        """Return the index of the label predicted for a row, for more than two labels."""
         D = rowformats.Joint(row, NO_LABEL, self.labels, NO_SCORES)  # type: ignore[arg-type]
         found: tuple[int, float] = rule.best_label(  # type: ignore[no-untyped-call]
             D, 0, zero, PREDICTORS[predict_with], self.grouped(), self.counts, rowformats.NONE
@@ -246,7 +246,7 @@ class StreamMemory:
         return predictions
 
     def _to_arrays(self, rows: Rows, layout: Names) -> tuple[rule.Memory, NDArray[Any]]:
-        """Return a copy of the state, with columns for x0, the block's and other features.
+        """Return the state as arrays, with columns for x0, the block's features and all others.
 
         Return also an array for one prediction per row: a sign, or the index of a label.
         """
@@ -289,7 +289,7 @@ class StreamMemory:
         self.window[:] = bytes(length)
 
     def refuse_unnamed(self) -> None:
-        """Raise ValueError if features are named by text, which an array does not have."""
+        """Raise ValueError if features have text names, because an array has no names."""
         known = self.names if self.array is not None else self.V[0]
         if any(isinstance(name, str) for name in itertools.islice(known, 2)):
             raise ValueError(

@@ -470,7 +470,7 @@ class OnlinePerceptron:
         self._set_labels(labels)
 
     def _learn_raw(self, X: Any, y: Any, every: bool) -> list[Any] | None:
-        """Predict and learn raw rows one by one; return None if X holds features instead."""
+        """Predict and learn raw rows one by one; return None if X holds features, not raw rows."""
         if self._raw is None or column_names(X) is None:
             return None
         rows = _rows_of(X)

@@ -41,7 +41,7 @@ class RawColumns:
         return Encoding(columns, self.encoding.missing)
 
     def encode(self, x: Mapping[Any, Any], known: Collection[Hashable]) -> dict[Hashable, float]:
-        """Return the features of a row; a missing category has one only if `known` contains it."""
+        """Return the features of a row; encode a missing category only if in `known`."""
         numbers, row = self._read_numbers(x), dict[Hashable, float]()
         for name in dict.fromkeys((*x, *self.columns)):
             column = self.columns.get(name)

@@ -330,9 +330,8 @@ class PredictionCounts:
             if len(self.labels) == 2:
                 neither = 'neither "{}" nor "{}"'.format(*self.labels)
             where = quote_column(self.target.column)
-            reporter.note(
-                f"{plural(self.strange, 'row')} with {neither} in {where}; left out of the accuracy."
-            )
+            rows = plural(self.strange, "row")
+            reporter.note(f"{rows} with {neither} in {where}; left out of the accuracy.")
         if self.accuracy.rows:
             where = f"{plural(self.accuracy.rows, 'row')} with a label in the file"
             for what, text in self.accuracy.lines(self.accuracy.sentence(where), self.labels):

@@ -46,7 +46,7 @@ def area(polygon: Polygon) -> float:
 
 @dataclass(frozen=True)
 class Boundary:
-    """The line where a score a·x1 + b·x2 + c is zero; its positive side is predicted +1."""
+    """The line where a score a·x1 + b·x2 + c is zero; label +1 is on its positive side."""
 
     a: float
     b: float
@@ -63,7 +63,7 @@ class Boundary:
         return bool(self.size or self.c)
 
     def moved(self, distance: float) -> Boundary:
-        """Return the line moved toward its positive side."""
+        """Return the line moved by a distance toward its positive side."""
         return Boundary(self.a, self.b, self.c - distance * self.size)
 
     def side(self, box: Polygon, distance: float) -> Polygon:

@@ -69,7 +69,7 @@ class View:
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
-    """Choose the plane of a picture, in which the decision boundary consists of lines.
+    """Choose a plane for drawing, in which the decision boundary consists of lines.
 
     Two features are drawn as they are. More features are projected onto w and the first remaining
     principal direction, or the part of `beside` orthogonal to w: every row is then on its true

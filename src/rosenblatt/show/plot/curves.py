@@ -97,7 +97,7 @@ class GuaranteeDisplay:
         return cls(squeeze(trace, w), promise).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> Self:
-        """Plot the bounds and the cosine.
+        """Plot ‖w(t)‖² between its bounds, and the cosine of w(t) and w_f.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class PocketDisplay:
         return cls(t, mistakes, pocket).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Plot the mistakes.
+        """Plot the mistakes of w(t) and of the pocket.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class OptimumDisplay:
         return cls(result).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Plot the mistakes.
+        """Plot the fewest mistakes so far and the lower bound over time.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class ExperimentDisplay:
         return cls(result.updates, result.disagreement).plot(axes=axes)
 
     def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
-        """Plot both histograms.
+        """Plot the histograms of updates and of P[f≠g].
 
         Parameters
         ----------
