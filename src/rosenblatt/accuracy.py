@@ -116,7 +116,7 @@ class Accuracy:
 
     @property
     def rows(self) -> int:
-        """Number of rows classified."""
+        """Number of rows, classified correctly or not."""
         return sum(self.sizes)
 
     @property

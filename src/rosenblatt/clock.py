@@ -229,7 +229,7 @@ class Reporter:
         """Report a remark that is not a result."""
 
     def progress(self, activity: str) -> AbstractContextManager[Any]:
-        """Return a context manager for an activity that may take long."""
+        """Return a context manager that reports an activity while it runs."""
         return nullcontext()
 
     def mistake_progress(

@@ -202,7 +202,7 @@ class Result:
         return list(self._warnings())
 
     def _warnings(self) -> dict[str, str]:
-        """Describe, for each such set of rows, how the model is worse than the baseline."""
+        """Describe on which rows the model is worse than the baseline, and by how much."""
         warnings = {}
         mistakes, baseline = self.outcome.mistakes, self.outcome.baseline
         if mistakes is not None and baseline is not None and mistakes > baseline.mistakes:

@@ -161,7 +161,7 @@ def _as_array(X: Any) -> NDArray[Any]:
 
 
 def _refuse_moments(types: Iterable[Any], names: Names) -> None:
-    """Raise ValueError on columns of dates and times, which polars converts to days."""
+    """Raise ValueError on columns of dates or times, which are not numbers."""
     for column, kind in enumerate(types):
         temporal = getattr(kind, "is_temporal", None)  # polars
         if temporal() if temporal else getattr(kind, "kind", "") in ("m", "M"):

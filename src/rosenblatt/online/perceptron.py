@@ -450,7 +450,7 @@ class OnlinePerceptron:
         return row
 
     def _set_labels(self, labels: Labels) -> None:
-        """Set the known labels; a single label is +1, and a score of 0 is then a mistake."""
+        """Set the known labels; a single known label is +1, for which a score of 0 is wrong."""
         self._labels = labels
         self._no: Any = labels.met[0] if labels.met else None
         self._yes: Any = labels.met[-1] if labels.met else None

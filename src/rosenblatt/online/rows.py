@@ -178,7 +178,7 @@ class Labels:
 
     @property
     def both(self) -> bool:
-        """Whether two labels or more are known."""
+        """Whether at least two labels are known."""
         return len(self.met) >= 2
 
     def sign(self, label: Any) -> int | None:

@@ -253,7 +253,7 @@ def weights_along(trace: Trace) -> Floats:
 
 
 def _explain_end(run: Run, n: int, algorithm: str) -> str:
-    """Return one sentence on why a run ended and how many examples it misclassifies."""
+    """Explain in a sentence why a run ended and how many mistakes it made or left."""
     ended = f"Ended after {plural(len(run.trace), 'update')}: {ENDED[run.reason]}"
     left = f"{run.mistakes or 0:,} of {n:,}"
     if algorithm == "online":
