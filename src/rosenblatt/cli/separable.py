@@ -92,7 +92,7 @@ def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
     return [
         {
             "row": names.number(n),
-            "line": found.line(n),
+            "line": found.line_number(n),
             **({} if rival is None else {"against": rival}),
             "share": share,
             "values": places.cells(n),

@@ -88,7 +88,7 @@ class Partition:
 
 
 def deadline_of(constraints: Constraints, watch: Watch) -> Deadline:
-    """Return the deadline of a decision; small ones are made whatever the clock says."""
+    """Return the deadline of a decision; small decisions have none."""
     return watch.deadline if constraints.examples.X.size > FEW_NUMBERS else NEVER
 
 
@@ -152,7 +152,7 @@ def direction_of(constraints: Constraints, watch: Watch, row: int | None = None)
 def _without_pinned(
     constraints: Constraints, deadline: Deadline
 ) -> tuple[SignedRows, list[Alternative]]:
-    """Project out the span of the pinned rows; return all rows, and pinned rows that span it.
+    """Project out the pinned rows, on which every direction is 0; also return a basis of them.
 
     A pinned row z requires γ·z = 0. The rows that span are returned with multipliers of 0.
     """
@@ -163,7 +163,7 @@ def _without_pinned(
 
 
 def _span(signed: SignedRows, among: Ints) -> tuple[list[int], SignedRows]:
-    """Return independent rows with the span of `among`, and all rows with that span divided out."""
+    """Find independent rows that span `among`; also project their span out of all rows."""
     spanning: list[int] = []
     signed = divide_out(signed, [])
     while signed.alive is not None and len(left := among[signed.alive[among]]):
@@ -186,7 +186,7 @@ def explain_end(end: BaseException) -> str:
 
 
 def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | None:
-    """Find the separated rows by null spaces, or return None if the numbers become too long."""
+    """Find the separated rows by null spaces; return None if exact integers grow too large."""
     examples, pinned = constraints.examples, constraints.pinned
     deadline = deadline_of(constraints, watch)
     Z = sparse.csr_array(examples.X, dtype=np.float64, copy=True)
@@ -228,7 +228,7 @@ class _Decided(NamedTuple):
 
 
 def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide which rows are separated, or return None if the numbers become too long."""
+    """Decide which rows are separated, or return None if exact integers grow too large."""
     alive = (np.diff(W.indptr) > 0) & ~pinned
     g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
     separated = np.zeros(W.shape[0], dtype=bool)
@@ -299,7 +299,7 @@ def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mas
 
 @one_blas_thread()
 def _fit(W: Any, deadline: Deadline) -> Floats | None:
-    """Return the residuals of a logistic regression, or None if it does not converge.
+    """Fit a logistic regression to signed rows; return residuals, or None if it diverges.
 
     Where the estimates are finite the score is zero: Σ λ z = 0 with λ = 1 / (1 + exp(z·β)), so the
     residuals are multipliers that show that every row overlaps. Newton's method finds them.
@@ -384,7 +384,7 @@ def _minimize(
 def _exact_multipliers(
     W: Any, floats: Floats, pinned: Mask, deadline: Deadline
 ) -> list[int] | None:
-    """Return integer multipliers λ near multiples of floats, with Σ λ z = 0, or None.
+    """Round multipliers to integers with which rows sum to zero exactly, or return None.
 
     Those of rows that are not pinned are positive.
     """
@@ -405,7 +405,7 @@ def _exact_multipliers(
 
 
 def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
-    """Return an integer direction in the span of a basis that is positive on every row of W.
+    """Find an integer direction in the span of a basis that is positive on every row of W.
 
     None if no such direction is found.
     """
@@ -436,7 +436,7 @@ def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
 
 
 def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step + c·g, with c so large that the sum is positive on the rows g separates."""
+    """Return step + c·g, with c so large that the sum stays positive on rows where g is."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

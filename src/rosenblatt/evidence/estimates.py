@@ -437,7 +437,7 @@ class LimitingModel:
 
 
 def _too_many(what: str, count: int) -> str:
-    """Return why numbers of so many coefficients are not computed, or an empty text if they are."""
+    """Explain why so many coefficients are not estimated, or return an empty text."""
     if count <= MOST_COEFFICIENTS:
         return ""
     return (

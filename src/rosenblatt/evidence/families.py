@@ -247,11 +247,11 @@ def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
         raise ValueError(
             Message(
                 given,
-                f" is not used by the family {family!r}: it holds the matched sets of "
-                "'conditional' or the strata of 'cox'.",
+                f" is not used by the family {family!r}; leave it out, or choose the family "
+                "'conditional' (it names the matched sets) or 'cox' (it names the strata).",
             )
         )
-    column = _read_column(groups, n, "groups", "one")
+    column = _read_column(groups, n, "groups", "one group")
     try:
         return index_labels(column)[1]
     except RowError as bad:
@@ -259,7 +259,7 @@ def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
 
 
 def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
-    """Return values as one column; raise ValueError if it has another length than X."""
+    """Return values as one column; raise ValueError unless it has one value per row of X."""
     column = as_column(values)
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
@@ -516,7 +516,7 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
 
 
 def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
-    """Return X[a] - X[b] exactly, and the numbers of extra rows and columns that this needs.
+    """Return X[a] - X[b] exactly, and the number of extra rows and columns for lost digits.
 
     Rounding errors are kept in extra columns at the end. For each of them an extra row at the end
     makes its coefficient equal to that of the column that it belongs to.

@@ -123,7 +123,7 @@ class Gram:
         self.Z, self.T, self.squares = Z, Z.T.tocsr(), (Z * Z).T.tocsr()
 
     def solve(self, weights: Array, g: Array, accuracy: float, steps: int) -> Array:
-        """Return the step, or the best one after a number of steps of the method."""
+        """Solve for the step to a given accuracy, in at most `steps` iterations."""
         diagonal, shape = np.maximum(self.squares @ weights, 1e-300), (len(g), len(g))
         matrix = LinearOperator(shape, lambda v: self.T @ (weights * (self.Z @ v)))
         inverse = LinearOperator(shape, lambda v: v / diagonal)

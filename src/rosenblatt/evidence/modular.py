@@ -77,7 +77,7 @@ def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
 
 
 def find_pivots(X: Any, M: Residues, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
-    """Find pivots of X modulo the prime; return pivots, parameters, and equations of parameters."""
+    """Find pivots of X modulo the prime; also return the free columns, and equations on them."""
     transposed = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
     known = np.zeros(M.width, dtype=np.bool_)
     known[X.indices[np.abs(X.data) != 1]] = True
@@ -150,7 +150,7 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
 
 
 def lift(values: Ints, prime: int) -> Ints | None:
-    """Return small integers that equal a multiple of some values modulo a prime, or None."""
+    """Find small integers proportional to some values modulo a prime, or return None."""
     whole = np.where(values > prime // 2, values - prime, values)
     if np.abs(whole).max() <= SMALL:
         return whole
@@ -241,7 +241,7 @@ def inverses_of(M: Residues, pivots: Pivots) -> Ints:
 
 
 def reduced_rows(M: Residues, pivots: Pivots, rows: Ints, parameters: Ints) -> Ints:
-    """Eliminate all pivots from rows, which leaves equations in the parameters alone."""
+    """Eliminate the pivot columns from rows, which leaves equations on the free columns."""
     table = np.zeros((len(rows), len(parameters)), dtype=np.int64)
     inverses, unused = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
     for at, row in enumerate(rows.tolist()):
@@ -324,7 +324,7 @@ def combine_rows(
 
 
 def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
-    """Return integers and a divisor that equal the values modulo a large number, or None."""
+    """Find integers over a common divisor that equal the values modulo a number, or None."""
     bound, divisor = isqrt(modulus // 2), 1
     result: list[int] = []
     for value in values.tolist():
@@ -363,7 +363,7 @@ def eliminate(equations: Ints, more: Ints, prime: int) -> tuple[Ints, list[int]]
 
 
 def solve(equations: Ints, values: Ints, prime: int) -> Ints:
-    """Replace the values of pivots so that all equations hold modulo the prime."""
+    """Replace the leading values of equations so that all hold modulo the prime."""
     values = values.copy()
     if len(equations):
         leads = leading_places(equations)
@@ -374,7 +374,7 @@ def solve(equations: Ints, values: Ints, prime: int) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Write rows that each determine one column, and these columns; return the number of pairs."""
+    """Pair rows with the one column that each determines from earlier columns; count pairs."""
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.
     count, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -426,7 +426,7 @@ def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # t
 
 
 def pick_loop(indptr, indices, data, rows, columns, values):  # type: ignore[no-untyped-def]
-    """Write the entry at each pair of a row and a column to `values`."""
+    """Write to `values` the matrix entry at each pair of a row and a column."""
     for i in range(len(rows)):
         for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
             if indices[k] == columns[i]:
@@ -434,7 +434,7 @@ def pick_loop(indptr, indices, data, rows, columns, values):  # type: ignore[no-
 
 
 def extend_loop(indptr, indices, data, rows, columns, inverses, vector, prime):  # type: ignore[no-untyped-def]
-    """Compute all other entries of a null vector from its parameters."""
+    """Compute a null vector's pivot entries from its other entries, modulo the prime."""
     for i in range(len(rows)):
         total, c = 0, columns[i]
         for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
@@ -444,7 +444,7 @@ def extend_loop(indptr, indices, data, rows, columns, inverses, vector, prime): 
 
 
 def residuals_loop(indptr, indices, data, vector, bad, prime):  # type: ignore[no-untyped-def]
-    """Write the rows whose product with a vector is not zero to `bad`; return their number."""
+    """List in `bad` the rows whose product with a vector is not 0; return their number."""
     found = 0
     for r in range(len(indptr) - 1):
         total = 0
@@ -457,7 +457,7 @@ def residuals_loop(indptr, indices, data, vector, bad, prime):  # type: ignore[n
 
 
 def reduce_loop(indptr, indices, data, rows, columns, inverses, vector, factors, prime):  # type: ignore[no-untyped-def]
-    """Eliminate all pivots from a vector, last first; write the multiple used of each row."""
+    """Eliminate all pivot columns from a vector; write each row's multiplier to `factors`."""
     for i in range(len(rows) - 1, -1, -1):
         f = vector[columns[i]]
         if f != 0:

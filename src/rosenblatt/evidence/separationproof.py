@@ -43,7 +43,7 @@ from rosenblatt.text import render_card
 
 @dataclass(frozen=True)
 class NullSpace:
-    """Integer basis of all directions γ with γ·z = 0 for each pinned row z, with its proof.
+    """Integer basis of all directions that are zero on every pinned row, with its proof.
 
     The pivots prove the rank of the pinned rows, so that the basis has as many vectors as the null
     space has dimensions.
@@ -292,7 +292,7 @@ def kind_of(regression: Question, separated: NDArray[np.bool_]) -> str:
 
 
 def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
-    """Return the rows with γ·z > 0 as a mask; raise ProofError if some row has γ·z < 0."""
+    """Return a mask of rows on which a direction is positive; raise ProofError if any is < 0."""
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
         raise ProofError(f"the direction does not consist of {examples.d} integers.")
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])
@@ -326,7 +326,7 @@ def _check_multipliers(
 
 
 def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None:
-    """Check that the product of Σ λ z with every vector of the null space is zero."""
+    """Check that rows times multipliers sum to zero along every vector of the null space."""
     if part.rest:
         raise ProofError("with a null space, the multiplier of the unlisted rows must be 0.")
     sums: dict[int, int] = {}

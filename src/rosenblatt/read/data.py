@@ -143,7 +143,9 @@ def _check_names(source: Source, schema: Any) -> None:
         raise too_many_columns_error(source.name, len(names))
     again = first_duplicate(names)
     if again is not None:
-        raise DataError(f'{source.name}: the column name "{again}" comes twice.')
+        raise DataError(
+            f'{source.name}: the column name "{again}" comes twice. Rename one of them.'
+        )
 
 
 def memory_needed(source: Source, layout: Layout) -> int:
@@ -226,7 +228,7 @@ class Places:
     count: int
 
     def __getitem__(self, numbers: Any) -> Any:
-        """Return the table row of an example, or an array of rows for several examples."""
+        """Return the table row number of an example, or an array of numbers for several."""
         if np.ndim(numbers) == 0:
             return self.found[int(numbers)][0]
         return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
@@ -318,8 +320,8 @@ class Data:
         positions = self.places(numbers) if self.rows is None else self.rows
         return replace(self.numbering, positions=positions)
 
-    def line(self, n: int) -> int | None:
-        """Return the line of example n in the file, counted from 1."""
+    def line_number(self, n: int) -> int | None:
+        """Return the line of example n in the file, counted from 1, or None if it is unknown."""
         first = self.first_line()
         return None if first is None else int(self.rows[n]) + first
 
@@ -374,7 +376,7 @@ def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
 def _read_by_plan(
     made: Plan, read: Callable[[Plan], Data], adjust: AdjustPlan | None = None
 ) -> Data:
-    """Read data by a plan, and remove labels from the plan that no remaining row has."""
+    """Read data by a plan, leaving out labels that no remaining row has."""
     if made.encoding.missing == "drop":
         data = read(made)
         if (left := _drop_unused_labels(data)) is made and adjust is None:
@@ -409,7 +411,7 @@ def _drop_unused_labels(data: Data) -> Plan:
 def split(
     data: Data, options: ColumnOptions, train: RowNumbers, test: RowNumbers
 ) -> tuple[Examples, Examples]:
-    """Split into training and test examples, encoded by the training rows alone.
+    """Split data into training and test examples, both encoded by the training rows.
 
     Words, categories and means are those of the training rows, so that nothing leaks from the test
     rows.
@@ -488,7 +490,7 @@ def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> C
 
 
 def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
-    """Return the layout, with columns requested as category or text to be read as text.
+    """Return a layout that reads columns requested as category or text as text.
 
     Raises UsageError on a column that does not exist, before all rows are read.
     """

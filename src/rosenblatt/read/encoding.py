@@ -207,7 +207,7 @@ class TargetColumn:
 
     @property
     def none(self) -> int:
-        """Value of y where the label is missing."""
+        """Value of y that stands for a missing label."""
         return -1 if self.many else 0
 
     @property
@@ -222,7 +222,7 @@ class TargetColumn:
 
     @property
     def promised(self) -> str:
-        """Description of a valid cell."""
+        """Description of a valid cell, for messages."""
         if self.many:
             return f"one of the labels {join_words([shorten(one) for one in self.spellings])}"
         return '"{}" or "{}"'.format(*map(shorten, self.spellings))
@@ -233,7 +233,7 @@ class TargetColumn:
         return {**value, "others": True} if self.others else value
 
     def read(self, cells: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return y and a mask of unknown labels; y is `none` where a label is missing."""
+        """Encode labels as y; also return a mask of unknown labels."""
         cells = flatten(cells)
         integers = pa.types.is_integer(cells.type) and cells.null_count == 0
         if integers and not self.many and all(type(name) is int for name in self.names):
@@ -254,7 +254,7 @@ class TargetColumn:
         return y if self.many else np.where(y < 0, 0, 2 * y - 1).astype(np.int8), unknown
 
     def encode(self, cells: Any) -> NDArray[Any]:
-        """Return y, which is `none` for a missing label; raise BadCellError on an unknown label."""
+        """Encode labels as y; raise BadCellError on an unknown label."""
         y, unknown = self.read(cells)
         if unknown.any():
             row = int(np.flatnonzero(unknown)[0])

@@ -186,7 +186,7 @@ def _targets(expressions: list[str]) -> tuple[str, ...]:
 
 
 def _explain(problem: str) -> str:
-    """Return formulaic's sentence about a formula, or a plainer one that says the same."""
+    """Return formulaic's error about a formula, in plainer words if possible."""
     problem = problem.rstrip(". ")
     for pattern, plain in PROBLEMS:
         if found := re.fullmatch(pattern, problem):

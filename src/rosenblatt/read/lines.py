@@ -89,7 +89,7 @@ def _bad_line_error(name: str, lines: bytes, done: int, error: Exception) -> Dat
 
 
 def unify_json(source: Source, batches: Iterable[Any]) -> Any:
-    """Return one schema for all batches; a field that a line lacks is a missing value."""
+    """Return a schema that fits all batches; fields that a line lacks are missing values."""
     schemas = list(dict.fromkeys(batch.schema for batch in batches))
     if not any(schema.names for schema in schemas):
         raise DataError(f"{source.name}: all objects are empty, so there are no columns.")
@@ -249,7 +249,7 @@ def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
 
 
 def unify_libsvm(source: Source, batches: Iterable[Any]) -> Any:
-    """Return the schema of the rows of all batches; labels are numbers if every label is one."""
+    """Return a schema that fits all batches; labels are numeric if all of them are numbers."""
     labels = find_types(batches, [LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
     return pa.schema({**labels, ENTRIES: pa.string()})
 

@@ -76,7 +76,7 @@ class Plan:
 
 
 def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
-    """Return options that give any part of the rows the same columns as an existing plan."""
+    """Return options with which any rows get the same columns as in an existing plan."""
     columns, target = made.encoding.columns, made.target
     return ColumnOptions(
         target.column,

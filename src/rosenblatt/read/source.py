@@ -543,7 +543,7 @@ def map_in_threads(
     threads: int | None = None,
     idle: float | None = None,
 ) -> Iterator[T]:
-    """Yield the results of `work` in the order of the items, which another thread produces.
+    """Apply `work` to items in several threads; yield the results in order.
 
     The work is done by one thread per core, or by `threads` threads. With `idle`, None is yielded
     after that many seconds without an item, and closing early does not wait.

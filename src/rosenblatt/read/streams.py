@@ -379,7 +379,10 @@ def _find_features(names: list[str], target: str, ignore: Sequence[str]) -> tupl
     left_out = set(find_columns(names, ignore, "ignore"))
     features = tuple(name for name in names if name != target and name not in left_out)
     if not features:
-        raise UsageError("no column is left to learn from.")
+        raise UsageError(
+            f"only {quote_column(target)}, the target, is left; a stream needs at least one other "
+            "column that is not ignored."
+        )
     return features
 
 

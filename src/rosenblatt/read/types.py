@@ -204,7 +204,7 @@ def parts(table: Any) -> Iterator[Any]:
 
 
 def collect(values: dict[Any, None], new: Any, most: int | None) -> None:
-    """Add the values of an Arrow array until there are more than `most`; None adds them all."""
+    """Add distinct values of an array to `values`, up to one more than `most` (None: all)."""
     if most is None:
         values.update(dict.fromkeys(new.to_pylist()))
     elif len(values) <= most:
