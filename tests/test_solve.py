@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,11 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.cli import run
+from rosenblatt.clock import Deadline, Reporter
 from rosenblatt.errors import DataError, UsageError
+from rosenblatt.examples import Examples
 from rosenblatt.read.credit import credit
+from rosenblatt.strategy import TrainingOptions, train_model
 
 XOR = [[0, 0], [0, 1], [1, 0], [1, 1]]
 CALM = 1e6  # seconds: enough on any machine for the same result
@@ -217,6 +221,24 @@ def test_a_time_limit_keeps_the_best_so_far_and_reports_what_it_ended(hurried):
     assert result.cut_short == ["verdict", "learning", "test"]
     assert result.mistakes < 750
     assert "stopped by the time limit" in str(result)
+
+
+@pytest.mark.parametrize("algorithm", ["pla", "pocket", "average", "fewest"])
+def test_ctrl_c_while_a_line_of_progress_is_removed_loses_nothing(algorithm):
+    class Interrupted(Reporter):
+        @contextmanager
+        def mistake_progress(self, seconds, unit="updates"):
+            yield lambda mistakes, steps, bound=0: None
+            raise KeyboardInterrupt
+
+        progress = mistake_progress
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    options = TrainingOptions(algorithm, time_limit=5.0, epochs=20)
+    examples = Examples.from_arrays(X, np.arange(60) % 2)
+    outcome = train_model(examples, options, None, Interrupted(), Deadline.after(5.0))
+    assert outcome.interrupted
+    assert outcome.mistakes == len(outcome.hypothesis.mistakes(examples)) < 60
 
 
 def test_nothing_is_printed_or_written(capfd, tmp_path, monkeypatch):

@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.clock as clock
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import Progress, Run
-from rosenblatt.algorithms.pocket import Pocket, PocketPlan
+from rosenblatt.algorithms.pocket import Pocket, PocketPlan, PocketRun
 from rosenblatt.blocks import Blocks
 from rosenblatt.clock import Deadline, Reporter
 from rosenblatt.evidence.guarantee import guarantee_of
@@ -29,8 +31,15 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, count_misclassified
+from rosenblatt.interrupts import delay_interrupts
 from rosenblatt.scaling import Scaling
 from rosenblatt.text import finite_or_none, floor_bound, plural
+
+if TYPE_CHECKING:
+    from rosenblatt.evidence.optimum import FewestMistakesResult
+
+C = TypeVar("C")
+T = TypeVar("T")
 
 ALGORITHMS = ("auto", "pla", "pocket", "fewest", "average")
 FOREVER = 2**62
@@ -174,12 +183,16 @@ class Task:
         place = int(labels.argmax())
         return mistakes, Baseline(place, int(labels.sum() - labels[place]))
 
+    def evaluate(self, hypothesis: Hypothesis) -> tuple[Hypothesis, int, Baseline]:
+        """Convert a hypothesis on scaled values to the original ones, and count its mistakes."""
+        folded = self.fold(hypothesis)
+        return folded, *self.compare(folded)
+
 
 def _train_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     examples = task.scaled.loaded
     share = task.deadline.share(1.0 if separator is None or examples is None else PLA_SHARE)
-    with task.reporter.progress("running PLA"):
-        run = _run_pla(task, share)
+    run = _run_pla(task, share)
     step = f"PLA made {plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
     hypothesis, algorithm = task.fold(run.hypothesis), "PLA"
     mistakes, baseline, separability, bound = None, None, None, None
@@ -231,10 +244,31 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
     """Run PLA until its maximum number of epochs, the deadline or Ctrl-C."""
     rule = algorithms.Rule(task.options.order, rng=task.options.rng, average=average)
     budget = algorithms.Budget(task.options.epochs or epochs, seconds=deadline.left)
+
+    def train(progress: Any) -> Run:
+        try:
+            return algorithms.pla(task.scaled, rule, budget)
+        except algorithms.Interrupted as stop:
+            return stop.run
+
+    run, interrupted = _finish(task.reporter.progress("running PLA"), train)
+    return replace(run, reason="interrupted") if interrupted else run
+
+
+def _finish(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
+    """Return the result of work in a context, and whether Ctrl-C came after it was finished.
+
+    Removing a line of progress takes a moment, in which Ctrl-C must not lose the result.
+    """
+    results: list[T] = []
     try:
-        return algorithms.pla(task.scaled, rule, budget)
-    except algorithms.Interrupted as stop:
-        return stop.run
+        with context as value:
+            results.append(work(value))
+    except KeyboardInterrupt:
+        if not results:
+            raise
+        return results[0], True
+    return results[0], False
 
 
 def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothesis, int]:
@@ -274,15 +308,18 @@ def _train_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
     seconds = None if math.isinf(task.deadline.left) else task.deadline.left
     rule = algorithms.Rule(order, rng=task.options.rng)
     budget = algorithms.Budget(task.options.epochs or epochs, POCKET_UPDATES, seconds)
-    with task.reporter.mistake_progress(seconds) as report:
 
+    def train(report: Callable[..., None]) -> PocketRun:
         def watch(number: int, so_far: Progress, pocket: Pocket) -> None:
             report(pocket.mistakes, so_far.updates)
 
         plan = PocketPlan(threads=engine.cores(), watch=watch)
-        run = algorithms.pocket(task.scaled, rule, budget, plan=plan)
-    hypothesis = task.fold(run.hypothesis)
-    mistakes, baseline = task.compare(hypothesis)
+        return algorithms.pocket(task.scaled, rule, budget, plan=plan)
+
+    run, early = _finish(task.reporter.mistake_progress(seconds), train)
+    counted, late = _finish(delay_interrupts(), lambda _: task.evaluate(run.hypothesis))
+    hypothesis, mistakes, baseline = counted
+    reason = "interrupted" if early or late else run.reason
     updates = plural(run.updates, "update")
     made = plural(mistakes, "mistake")
     step = f"the pocket algorithm found weights with {made} after {updates}"
@@ -297,23 +334,22 @@ def _train_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
         made = plural(mistakes, "mistake")
         steps += (f"always predicting {label} makes {made} and is used instead",)
     played = ("pocket", order)
-    return Outcome(
-        hypothesis, "pocket", mistakes, run.reason, steps, run, played, examples, baseline
-    )
+    return Outcome(hypothesis, "pocket", mistakes, reason, steps, run, played, examples, baseline)
 
 
 def _train_average(task: Task, separator: Hypothesis | None) -> Outcome:
     examples = task.scaled.loaded
-    with task.reporter.progress("running PLA"):
-        run = _run_pla(task, task.deadline, AVERAGED_EPOCHS, average=True)
+    run = _run_pla(task, task.deadline, AVERAGED_EPOCHS, average=True)
     assert run.mean is not None
-    hypothesis = task.fold(run.mean.hypothesis)
-    mistakes, baseline = task.compare(hypothesis)
+    mean = run.mean.hypothesis
+    counted, late = _finish(delay_interrupts(), lambda _: task.evaluate(mean))
+    hypothesis, mistakes, baseline = counted
+    reason = "interrupted" if late else run.reason
     made = f"{plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
     step = f"PLA made {made}; the average of its weights has {plural(mistakes, 'mistake')}"
     played = ("pla", task.options.order)
     return Outcome(
-        hypothesis, "average", mistakes, run.reason, (step,), run, played, examples, baseline
+        hypothesis, "average", mistakes, reason, (step,), run, played, examples, baseline
     )
 
 
@@ -350,15 +386,18 @@ def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
         return first
     if _too_late(task.blocks, task.deadline):
         return replace(first, reason="time_limit")
-    # Imported here because these modules load SciPy's optimizers, which PLA does not need.
-    with clock.loading():
-        from rosenblatt.algorithms.fewest import Search
-        from rosenblatt.evidence.optimum import fewest_of
-    seconds = task.deadline.left
     try:
-        with task.reporter.mistake_progress(seconds, "steps") as report:
-            search = Search(seconds, os.cpu_count() or 1, task.options.rng, report)
-            found = fewest_of(task.blocks.first(), search)
+        # Imported here because these modules load SciPy's optimizers, which PLA does not need.
+        with clock.loading():
+            from rosenblatt.algorithms.fewest import Search
+            from rosenblatt.evidence.optimum import fewest_of
+        seconds = task.deadline.left
+
+        def search(report: Callable[..., None]) -> FewestMistakesResult:
+            options = Search(seconds, os.cpu_count() or 1, task.options.rng, report)
+            return fewest_of(task.blocks.first(), options)
+
+        found, late = _finish(task.reporter.mistake_progress(seconds, "steps"), search)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
     made = plural(int(found.mistakes), "mistake")
@@ -372,7 +411,7 @@ def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
         mistakes=int(found.mistakes) if better else first.mistakes,
         lower_bound=int(found.lower_bound),
         proof=found.proof,
-        reason=found.stop_reason,
+        reason="interrupted" if late else found.stop_reason,
         steps=(*first.steps, step),
     )
 

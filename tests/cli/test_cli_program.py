@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,6 @@ def on_a_terminal(*arguments, cwd, interrupt_after=None, **environment):
             break
         seen += block
         if interrupt_after and re.search(interrupt_after, seen, re.DOTALL):
-            time.sleep(0.5)  # in the midst of the work that is shown
             process.send_signal(signal.SIGINT)
             interrupt_after = None
     os.close(leader)
