@@ -247,7 +247,7 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
 
 
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Split rows into training and test rows, with a share of each label.
+    """Split rows at random; about `share` of the rows of each label become test rows.
 
     With two labels, at least one row of each is a test row. With more than two, at least one row
     of each stays a training row, so a label with a single row is not tested.

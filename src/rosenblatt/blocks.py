@@ -46,7 +46,7 @@ class Blocks:
         """Return the first block; labels, x0 and columns are the same in all blocks."""
         first = next(iter(self.each(return_block)), None)
         if first is None:
-            raise ValueError("there are no rows to learn from.")
+            raise ValueError("there are no rows to learn from; give at least one.")
         return first
 
     def transform(self, function: Callable[[Examples], Examples]) -> Blocks:
@@ -102,7 +102,7 @@ class InOrder(Blocks):
         blocks = iter(self._begun or self.batches())
         first = next(blocks, None)
         if first is None:
-            raise ValueError("there are no rows to learn from.")
+            raise ValueError("there are no rows to learn from; give at least one.")
         self._begun = itertools.chain((first,), blocks)
         return first
 

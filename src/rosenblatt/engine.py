@@ -227,7 +227,7 @@ def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
 
 @functools.cache
 def _bind_primitives() -> None:
-    """Bind each primitive to the row formats, and register the small helpers."""
+    """Register the primitives of each row format, and small helpers, with Numba."""
     k = rowformats
     # Runs on rows of at most two features are the same on every processor: their sums are not
     # reordered.

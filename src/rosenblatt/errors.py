@@ -149,7 +149,7 @@ class RowError(ValueError):
 
 @contextmanager
 def with_index_labels(X: Any) -> Iterator[None]:
-    """Add the labels of a frame's index to the rows that an error names.
+    """Have errors in a `with` block name rows also by the labels of a frame's index.
 
     X may also be the `RowNames` themselves.
     """

@@ -166,7 +166,7 @@ class Graph:
         self.node("Gather", self.constant(labels.astype(_type(labels))), place, name=label)
 
     def finish(self, X: str, line: Hypothesis, labels: Any, features: Any) -> Any:
-        """Return the complete ONNX model; no output has the same name as an input."""
+        """Return the complete ONNX model, with output names that differ from input names."""
         taken = {one.name for one in self.inputs}
         label, scores = (name + "_" * (name in taken) for name in ("label", "scores"))
         self.classify(X, line, labels, label, scores)

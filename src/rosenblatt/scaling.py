@@ -45,7 +45,7 @@ class Scaling:
 
     @classmethod
     def suiting(cls, spread: Spread) -> Scaling:
-        """Return the scaling for columns with a spread; center only if there is an intercept."""
+        """Return the scaling that suits a spread; center only if there is an intercept."""
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
             # Root mean square of the stored entries of each column.

@@ -290,7 +290,8 @@ class Parts:
         """Raise DataError if the checksum of an object does not match its content."""
         if value.get("checksum") != compute_checksum(value):
             raise DataError(
-                f"{self.name} was changed after it was written: its checksum does not match."
+                f"{self.name} was changed after it was written: its checksum does not match. "
+                "Give the file as it was written, or create it again."
             )
 
     def number(self, value: Any, where: str) -> float:

@@ -173,7 +173,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _run_command(arguments: list[str]) -> int:
-    """Run the command, as Click's `main` does without its handling of a broken pipe.
+    """Run the command as Click's `main` does, but without its handling of broken pipes.
 
     That would end with exit code 1, which `separable` uses for "not separable".
     """

@@ -132,7 +132,7 @@ def _check_regression(
     console.step("about", about)
     result |= {"data": source.name, "about": about}
     if found.plan != plan:
-        raise ProofError(f"it is about {plural(plan.rows, 'row')}.")
+        raise ProofError(f"it is about other data: {plan}.")
     try:
         claimed.check(*found.given, found.weights, found.groups)
     except ProofError as wrong:

@@ -83,7 +83,7 @@ class OnCluster(LinearClassifier):
         return self._run(X, y, sample_weight, (coef_init, intercept_init))
 
     def resume(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Resume a lost run from its checkpoint; the result is the same, bit for bit.
+        """Resume an interrupted run from its checkpoint, with the same result bit for bit.
 
         Parameters
         ----------

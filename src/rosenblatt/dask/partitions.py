@@ -93,7 +93,7 @@ class Partitions(Blocks):
         summaries: list[LoadedPartition] = self._gather(self.client.map(summarize, raw, pure=False))
         filled = [i for i, part in enumerate(summaries) if part.counts.sum() > 0]
         if not filled:
-            raise ValueError("there are no rows to learn from.")
+            raise ValueError("there are no rows to learn from; give at least one.")
         summaries = [summaries[i] for i in filled]
         widths = sorted({part.shape[1] for part in summaries})
         if len(widths) > 1:
@@ -119,7 +119,7 @@ class Partitions(Blocks):
         yield from self.map(_apply_work, firsts, [work] * len(firsts))
 
     def map(self, function: Callable[..., T], *arguments: Sequence[Any]) -> list[T]:
-        """Compute function(examples, *arguments) of every partition on the workers."""
+        """Compute function(examples, *arguments) for every partition on the workers."""
         columns = (self.names, [function] * len(self.names), *arguments)
         return self._gather(self.client.map(_run_task, self.examples, *columns, pure=False))
 

@@ -79,8 +79,8 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
     """
     if len(examples.labels) > MOST_DRAWN:
         raise ValueError(
-            f"{len(examples.labels)} labels cannot be distinguished in one picture; at most "
-            f"{MOST_DRAWN} are drawn."
+            f"{len(examples.labels)} labels cannot be distinguished in one picture; give "
+            f"examples of at most {MOST_DRAWN} labels."
         )
     names, d = examples.feature_names, examples.d
     if d <= 2:
