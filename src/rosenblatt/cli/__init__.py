@@ -29,6 +29,7 @@ COMMANDS = {
     "experiment": "Count the updates of PLA on many random data sets.",
     "watch": "Write a web page that animates PLA, and open it.",
 }
+SETTINGS = {"help_option_names": ["-h", "--help"]}  # of every command
 BROKEN_PIPE = 141  # exit code that a shell reports for a command ended by SIGPIPE
 # Each exit code of an error with the kind that --json prints.
 KINDS = {
@@ -80,9 +81,7 @@ def _print_schema(ctx: click.Context, option: click.Parameter, given: bool) -> N
         ctx.exit()
 
 
-@click.group(
-    cls=Commands, epilog=COMPLETION, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=Commands, epilog=COMPLETION, context_settings=SETTINGS)
 @click.version_option(__version__, message="rosenblatt %(version)s")
 @click.option(
     "--json-schema",

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli import COMMANDS
+from rosenblatt.cli import COMMANDS, SETTINGS
 from rosenblatt.cli.console import Console, as_argument
 from rosenblatt.errors import OpenError, UsageError
 from rosenblatt.files import write_text
@@ -239,7 +239,8 @@ def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
     def decorate(function: Callable[..., int]) -> click.Command:
-        return click.command(short_help=COMMANDS[function.__name__], epilog=examples)(function)
+        about = COMMANDS[function.__name__]
+        return click.command(short_help=about, epilog=examples, context_settings=SETTINGS)(function)
 
     return decorate
 
