@@ -358,7 +358,7 @@ class Enumeration:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return rows that may be the next pivot, all that are left if testing them costs more."""
+        """Return the candidates for the next pivot, untested where a test would cost more."""
         marks = self._initial_marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]

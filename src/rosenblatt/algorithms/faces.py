@@ -249,7 +249,7 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column minus its median, as integer multiples of unit·2^-places."""
+    """A column minus its median, as exact integers in a common unit."""
 
     values: list[int]
     places: int

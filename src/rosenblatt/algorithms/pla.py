@@ -118,7 +118,7 @@ class WeightsOverflowError(RowError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C pressed during a run; the attribute `run` is the result so far."""
+    """Exception on Ctrl-C during a run; its attribute `run` is the result so far."""
 
     def __init__(self, run: Run) -> None:
         left = "" if run.mistakes is None else f"; {plural(run.mistakes, 'mistake')} left"
@@ -292,7 +292,7 @@ def random_mistakes(walk: Walk) -> None:
 
 
 def first_mistakes(walk: Walk) -> None:
-    """Start over from the first example after each update, as the Octave program does."""
+    """Run PLA, starting over from the first example after each update."""
     order = walk.examples.kept
     k = 0
     while walk.goes_on:

@@ -421,7 +421,7 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of mistakes beyond rounding error, and whether no row is within it."""
+    """Return the cost of mistakes beyond rounding error, and whether every row is decided."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])

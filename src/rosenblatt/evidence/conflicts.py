@@ -102,7 +102,7 @@ class Finder:
         self.vertex = Vertex.artificial(m)
 
     def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
-        """Search for conflicts whose rows cost less than `limit`, and for good weights.
+        """Search for conflicts whose rows cost less than `limit`, and for weights of low cost.
 
         Conflicts are found in floats, so they may be wrong. The line classifies cheap rows
         correctly. Each round draws other costs at random; rows of
@@ -136,7 +136,7 @@ class Finder:
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
-    """Find cheap conflicts in several rounds.
+    """Search for cheap conflicts in several rounds, each with other random costs.
 
     Each round minimizes at random costs, then exchanges rows to lower the given costs.
     """
@@ -173,7 +173,7 @@ def search_rounds(A, vertices, workspace, plan, found, sizes, line):
 
 
 def minimize(A, costs, v, workspace):
-    """Move the vertex v to one of least Σ λ·cost by the simplex method."""
+    """Minimize the total cost of the rows by the simplex method, starting from vertex v."""
     n, m = A.shape
     inside, change = workspace.inside, workspace.change
     mark(v, inside)

@@ -448,7 +448,7 @@ def _too_many(what: str, count: int) -> str:
 
 
 def _center(X: Array, groups: NDArray[np.intp]) -> Array:
-    """Subtract the mean of each group from its rows; columns of rounding errors become zero."""
+    """Subtract group means from the rows; columns of mere rounding errors become zero."""
     groups = np.unique(groups, return_inverse=True)[1]
     sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
     np.add.at(sums, groups, X)

@@ -374,7 +374,7 @@ def solve(equations: Ints, values: Ints, prime: int) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Pair rows with the one column that each determines from earlier columns; count pairs."""
+    """Pair rows with the one column that each determines from earlier ones; return the count."""
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.
     count, total = np.zeros(n, np.int64), np.zeros(n, np.int64)

@@ -66,7 +66,7 @@ class DataSummary:
 
     @property
     def uneven(self) -> bool:
-        """Whether sizes of columns or rows differ so much that each column needs its own unit."""
+        """Whether columns or rows differ so much in size that each column needs its own scale."""
         return self.far_apart or _are_far_apart(self.columns, UNEVEN)
 
     @property
@@ -208,7 +208,7 @@ class SignedRows:
     def plain(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Return rows with one unit for all numbers, which keeps the ratios of margins."""
+        """Return rows all scaled by one factor, which keeps the ratios of margins."""
         columns = (look or summarize(examples)).columns
         unit = _unit_scale(columns.max(initial=0.0))
         return cls(examples, np.full(len(columns), unit), deadline=deadline)
@@ -217,7 +217,7 @@ class SignedRows:
     def even(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Return rows with a unit per column, and per row if row lengths still differ much."""
+        """Return rows scaled per column, and per row if row lengths still differ much."""
         columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
         x0, units = abs(examples.x0), columns[bool(examples.x0) :]
         rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
@@ -229,7 +229,7 @@ class SignedRows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns and rows have the same unit, and no subspace is projected out."""
+        """Whether all columns and rows have the same scale, and no subspace is projected out."""
         same = self.factors is None and self.quotient is None
         return same and bool((self.columns == self.columns[0]).all())
 
@@ -526,7 +526,7 @@ class ExactSolver:
         return None
 
     def _adjust(self) -> None:
-        """Move to the multipliers of the least residual, and remove members that reach zero."""
+        """Move to the multipliers of least residual; drop rows whose multiplier reaches 0."""
         while True:
             self.signed.deadline.check()
             self.signed.check_time(self.rows, width=2)
