@@ -254,7 +254,10 @@ def _bind_primitives() -> None:
         k.size, lambda D: (lambda D: len(D.label)) if is_joint(D) else lambda D: len(D.step)
     )
     bind_by_format(k.ahead, lambda D: k.ahead_joint if is_joint(D) else k.ahead_of_two)
-    bind_by_format(k.block, lambda D: k.block_sparse if is_sparse(D.types[0]) else k.block_dense)
+    bind_by_format(
+        k.label_weights,
+        lambda D: k.label_weights_sparse if is_sparse(D.types[0]) else k.label_weights_dense,
+    )
     helpers(k.best_competitor, k.sign, k.mistaken, k.wrong, k.largest, kernels.mistakes)
 
 

@@ -231,20 +231,22 @@ def score_all_sparse(D, n, w):
             D.scores[k] += w[at + k] * v
 
 
-def block(D, w, k):
+def label_weights(D, w, k):
     """Return the weights of label k, whatever the format of w."""
     if isinstance(w, list):  # one dict of weights per label
         return w[k]
-    return block_sparse(D, w, k) if isinstance(D.rows, Sparse) else block_dense(D, w, k)
+    if isinstance(D.rows, Sparse):
+        return label_weights_sparse(D, w, k)
+    return label_weights_dense(D, w, k)
 
 
-def block_dense(D, w, k):
+def label_weights_dense(D, w, k):
     """Return the weights of label k, which are contiguous for dense rows."""
     size = len(w) // D.K
     return w[k * size : (k + 1) * size]
 
 
-def block_sparse(D, w, k):
+def label_weights_sparse(D, w, k):
     """Return the weights of label k, which are K entries apart for sparse rows.
 
     The weights of one feature are contiguous, because scoring a row needs them for all labels.
@@ -255,8 +257,8 @@ def block_sparse(D, w, k):
 def add_joint(D, n, w, a):
     """Add a·x to the weights of a row's label and subtract it from the competing label's."""
     row, r = np.int64(n) // D.K, np.int64(n) % D.K
-    add(D.rows, row, block(D, w, D.label[row]), a)
-    add(D.rows, row, block(D, w, r), -a)
+    add(D.rows, row, label_weights(D, w, D.label[row]), a)
+    add(D.rows, row, label_weights(D, w, r), -a)
 
 
 def largest(w):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.engine import REORDERING, Kernel, bind_by_format, helpers, is_sparse, one_pass
-from rosenblatt.rowformats import Sparse, ahead, block, score, score_all
+from rosenblatt.rowformats import Sparse, ahead, label_weights, score, score_all
 
 # Results of `look` for a row.
 RIGHT, WRONG, DOUBTFUL = range(3)
@@ -49,9 +49,9 @@ def look_joint(D, w, zero, share, least, seen):
     """Set seen[n] to RIGHT, WRONG or, if rounding could decide, DOUBTFUL, for K labels."""
     size = 0.0
     for k in range(D.K):
-        size = max(size, squared_length(block(D, w, k)))
+        size = max(size, squared_length(label_weights(D, w, k)))
     for n in range(len(seen)):
-        s, q = ahead(D, n, w), measure(D.rows, n, block(D, w, 0))[1]
+        s, q = ahead(D, n, w), measure(D.rows, n, label_weights(D, w, 0))[1]
         sure = s * s > 4 * share * share * size * q + least
         seen[n] = sure * (s <= 0) + (1 - sure) * DOUBTFUL
 

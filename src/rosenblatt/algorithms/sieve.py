@@ -186,7 +186,7 @@ class Sieve:
         return Packed(tiles, costs, order)
 
     def _leaders(self, sample: Packed, batch: Candidates) -> Places:
-        """Return candidates that nearly beat all candidates before them on a sample of the rows."""
+        """Return candidates that beat, or nearly beat, all before them on a sample of the rows."""
         wrong = np.empty(len(batch.W))
 
         def look(which: Places) -> None:

@@ -19,7 +19,7 @@ from rosenblatt.rowformats import (
     Joint,
     Sparse,
     add,
-    block,
+    label_weights,
     score_dense,
     score_sparse,
     sign,
@@ -193,11 +193,11 @@ def best_label(D, n, zero, predictor, V, counts, but):
     k, best = NONE, -np.inf
     for i in range(D.K):
         if i != but:
-            s = score_in_order(D.rows, n, block(D, V[0], i))
+            s = score_in_order(D.rows, n, label_weights(D, V[0], i))
             if predictor == AVERAGE and counts[SEEN] > 0:
-                s -= score_in_order(D.rows, n, block(D, V[-1], i)) / counts[SEEN]
+                s -= score_in_order(D.rows, n, label_weights(D, V[-1], i)) / counts[SEEN]
             if predictor == BEST and counts[HELD]:
-                s = score_in_order(D.rows, n, block(D, V[1], i))
+                s = score_in_order(D.rows, n, label_weights(D, V[1], i))
             if k == NONE or s > best or (s == best and zero > 0):
                 k, best = i, s
     return k, best
@@ -207,7 +207,7 @@ def joint_mistake(D, n, zero, V, counts):
     """Return the code n·K + r of the update if V[0] misclassifies row n, else NONE."""
     y = D.label[n]
     r, best = best_label(D, n, zero, LAST, V, counts, y)
-    right = score_in_order(D.rows, n, block(D, V[0], y))
+    right = score_in_order(D.rows, n, label_weights(D, V[0], y))
     if right > best or (right == best and (y - r) * zero > 0):
         return NONE
     return n * D.K + r
