@@ -274,6 +274,9 @@ def find_fractions(table: Any) -> NDArray[np.bool_]:
 def list_entries(table: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return rows, columns and values of the nonzero entries; if sparse, of all stored ones."""
     if isinstance(table, np.ndarray):
+        if table.all():  # all entries are listed much faster than they are searched for zeros
+            n, d = table.shape
+            return np.repeat(np.arange(n), d), np.tile(np.arange(d), n), table.ravel()
         rows, columns = np.nonzero(table)
         return rows, columns, table[rows, columns]
     return (

@@ -1,5 +1,7 @@
 """Many rows at once: sums, zeros and equal rows are settled in arrays, and as exactly."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import zoo
@@ -28,6 +30,19 @@ def test_columns_are_summed_exactly(form):
         sums, unit = integers.sum_of_rows(examples)
         table = integers.integer_rows(examples, range(examples.n), unit)
         assert sums == [sum(column) for column in zip(*table, strict=True)]
+
+
+@pytest.mark.parametrize("form", [*FORMATS, np.asfortranarray])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_sums_of_columns_are_those_of_fractions(form, zeros):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3)) * 2.0 ** rng.integers(-30, 30, (40, 3))
+    X[3:30, 1] *= not zeros
+    y = rng.choice([-1, 1], 40)
+    sums, unit = integers.sum_of_rows(Examples.from_arrays(form(X), y, x0=0.0))
+    signed = (X * y[:, None]).T.tolist()
+    exact = [sum(map(Fraction, column), Fraction(0)) for column in signed]
+    assert [v * Fraction(2) ** (unit - 53) for v in sums] == exact
 
 
 @pytest.mark.parametrize("form", FORMATS)
