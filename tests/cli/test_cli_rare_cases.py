@@ -39,7 +39,7 @@ def test_a_positive_label_that_does_not_occur_is_refused():
         (["learn", "--decimal", ";"], "--decimal"),
         (["stream", "--labels", "1,a"], "make them both text or both numbers."),
         (["stream", "--labels", "1.5,2,a"], "make them both text or both numbers."),
-        (["watch", "--ignore", "b", "--ignore", "c"], "two features"),
+        (["watch", "--ignore", "b", "--ignore", "c"], "3 labels, but 1 feature"),
     ],
 )
 def test_incompatible_options_are_refused(run_command, flowers, given, sentence):
