@@ -625,3 +625,19 @@ def test_two_columns_of_counts_weight_the_estimates():
     fit = sm.GLM(counts, sm.add_constant(X), sm.families.Binomial()).fit(tol=1e-14)
     np.testing.assert_allclose(list(s.estimates.values()), fit.params, rtol=1e-8)
     np.testing.assert_allclose(list(s.standard_errors.values()), fit.bse, rtol=1e-8)
+
+
+@pytest.mark.parametrize("family", ["conditional", "cox"])
+def test_small_differences_between_large_numbers_keep_their_bounds(family):
+    k, groups = np.array([0.0, 3, 1, 5, 2, 6, 1, 4]), np.arange(8) // 2
+    event = np.arange(8) % 2
+    y = event if family == "conditional" else np.column_stack((2 - event, np.ones(8)))
+    same = np.array([0.1, 0.3, 0.7, 0.9])[groups]  # in each group, so not identified
+
+    def bound(x):
+        s = rb.separation(np.column_stack((x, same)), y, family=family, groups=groups)
+        assert np.isnan(s.estimates["x2"])
+        return s.bounds["x1"]
+
+    assert bound(k) > 0
+    assert bound(1 + k * 2.0**-50) * 2.0**-50 == pytest.approx(bound(k), rel=1e-9)

@@ -448,13 +448,16 @@ def _too_many(what: str, count: int) -> str:
 
 
 def _center(X: Array, groups: NDArray[np.intp]) -> Array:
-    """Subtract group means from the rows; columns of mere rounding errors become zero."""
-    groups = np.unique(groups, return_inverse=True)[1]
-    sums = np.zeros((groups.max(initial=-1) + 1, X.shape[1]))
+    """Subtract group means from the rows; columns constant in each group become exactly zero.
+
+    The first row of each group is subtracted before the mean, so that small differences between
+    large numbers are kept, and equal numbers leave no rounding errors.
+    """
+    first, groups = np.unique(groups, return_index=True, return_inverse=True)[1:]
+    X = X - X[first[groups]]
+    sums = np.zeros((len(first), X.shape[1]))
     np.add.at(sums, groups, X)
     centered: Array = X - (sums / np.bincount(groups)[:, None])[groups]
-    noise = np.linalg.norm(centered, axis=0) <= 1e-12 * np.linalg.norm(X, axis=0)
-    centered[:, noise] = 0.0
     return centered
 
 
