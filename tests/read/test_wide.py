@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.errors import DataError
+from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.claims import options_to_verify
 from rosenblatt.read.columns import DECIMALS, Number, Parsed, Styles
@@ -142,3 +142,13 @@ def test_every_notation_of_a_number_starts_like_a_number(text):
     styles = Styles()
     assert styles.add(texts, np.ones(1, dtype=int), np.zeros(1, dtype=bool)) == is_number
     assert styles.looks == is_number
+
+
+@pytest.mark.parametrize("read", [read_whole, lambda *given: list(read_batches(*given))])
+def test_the_first_bad_cell_of_a_row_is_named_whatever_the_order_of_known_types(tmp_path, read):
+    path = tmp_path / "two.csv"
+    path.write_text("a,b,c\n1,2,3\nx,y,4\n")
+    types = {name: pa.float64() for name in ("z", "c", "b", "a")}
+    with pytest.raises(BadCellError) as bad:
+        read(Source.find(str(path)), Layout(types=types))
+    assert (bad.value.column, bad.value.row) == ("a", 1)

@@ -259,7 +259,7 @@ def read_whole(source: Source, layout: Layout) -> Any:
     """Read all rows; a column has its known type, or else the first type that fits all cells."""
     dialect = find_dialect(source, layout)
     table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
-    types = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
+    types = {name: layout.types[name] for name in dialect.names if name in layout.types}
     known = _convert(table, types, dialect)
 
     def convert(name: str) -> Any:
@@ -300,7 +300,7 @@ def _convert(
 def read_schema(source: Source, layout: Layout) -> Any:
     """Find the schema that `read_whole` would return, using little memory."""
     dialect = find_dialect(source, layout)
-    known = {name: kind for name, kind in layout.types.items() if name in set(dialect.names)}
+    known = {name: layout.types[name] for name in dialect.names if name in layout.types}
     names = [name for name in dialect.names if name not in known]
     unconverted = replace(layout, types={**dict.fromkeys(names, pa.binary()), **known})
     batches = read_in_background(read_batches(source, unconverted))
