@@ -207,7 +207,7 @@ class LimitingModel:
         free = np.eye(len(start)) if free is None else free
         found = {}
         for j, (name, sign) in enumerate(signs.items()):
-            if sign:
+            if sign and T[j].any():  # all zeros where floats cannot tell the column from 0
                 bound, b = _lowest(evaluate, start, sign * T[j], free, least)
                 if self._is_inside(rows, basis, b):
                     found[name] = sign * bound
