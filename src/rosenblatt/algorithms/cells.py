@@ -61,7 +61,7 @@ MOMENT = 0.05  # seconds between two checks of the time
 
 
 def few_cells(examples: Examples) -> bool:
-    """Return whether enumerating all cells of the weight space should take under a minute."""
+    """Return whether enumerating all cells of the weight space should take less than a minute."""
     dimension = examples.dimension
     most = MOST_IN_THE_PLANE if dimension <= 3 else MOST_ROWS.get(dimension, 0)
     return len(examples.kept) <= most
@@ -74,7 +74,7 @@ def cells_optimum(
     threads: int = 1,
     found: Callable[[Floats], object] = lambda w: None,
 ) -> Enumeration | None:
-    """Find weights with the fewest mistakes of any w, or return None if stopped early.
+    """Find the weights with the fewest mistakes of all; return None if stopped before the end.
 
     Cells no better than `start`, augmented weights, are skipped. `found` is called with better
     weights on the way. The time grows quickly with the number of features: see `few_cells`.
@@ -95,7 +95,7 @@ def none_cheaper(
     stopped: Callable[[], bool] = lambda: False,
     threads: int = 1,
 ) -> bool | None:
-    """Return whether every w costs at least `cost`, or None if stopped before this is known.
+    """Return whether the mistakes of every w cost at least `cost`; None if stopped too early.
 
     The lower the cost, the fewer cells there are to enumerate.
 
@@ -116,7 +116,7 @@ def none_cheaper(
 def cells_bounds(
     examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
 ) -> Iterator[int]:
-    """Prove lower bounds on the cost of any w, growing towards `cost`; yield each one.
+    """Yield proved lower bounds on the cost of any w, each higher than the last, up to `cost`.
 
     `cost` is the cost of some w.
     Each bound takes about as long as all bounds before it together, or longer.
@@ -129,7 +129,7 @@ def cells_bounds(
 
 
 def none_by_walking(examples: Examples, cost: int) -> bool | None:
-    """Return whether every w costs at least `cost`, or None if there are too many cells."""
+    """Return whether every w costs at least `cost`; None if the cells are too many to enumerate."""
     if len(examples.kept) == 0:
         return cost <= 0
     return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None
@@ -137,7 +137,7 @@ def none_by_walking(examples: Examples, cost: int) -> bool | None:
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """The subspace of all w orthogonal to some rows (pivots), and the other rows projected onto it.
+    """Subspace of weights orthogonal to given rows (pivots), with other rows projected on it.
 
     Coordinates have an error of at most `error`, in some orthonormal basis near `basis`. Only
     directions matter: a row too short for a reliable one is projected exactly, and set to 0 if it
@@ -155,12 +155,12 @@ class Flat:
 
     @classmethod
     def whole(cls, rows: list[Vector]) -> Flat:
-        """Return the whole weight space, with all rows and no pivots."""
+        """Create the subspace that contains all weights and has no pivots."""
         Z = np.array([unit_floats(z) for z in rows]).T.copy()
         return cls((), np.eye(len(Z)), Z, ROUNDED)
 
     def fixed(self, n: int, exact: list[Vector]) -> Flat:
-        """Add row n as a pivot: return the part of this subspace orthogonal to it."""
+        """Return the part of the subspace orthogonal to row n, which becomes a pivot."""
         length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
         Q = _across(self.rows[:, n] / length)
         rows, basis = _product(Q.T, self.rows), self.basis @ Q
@@ -184,7 +184,7 @@ def _across(x: Floats) -> Floats:
 
 
 def _product(A: Floats, B: Floats) -> Floats:
-    """Return the matrix product A B for a small A without the threads that BLAS starts."""
+    """Multiply a small matrix A by a matrix B without starting the threads of BLAS."""
     return np.asarray((A[:, :, None] * B).sum(axis=1))
 
 
@@ -201,7 +201,7 @@ def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
 
 
 def equalize(rows: list[Vector]) -> list[Vector]:
-    """Transform rows so that the directions of the rows spread about evenly in space.
+    """Transform rows linearly so that their directions spread about evenly in space.
 
     Simplices of equal sides are then cut by about as many hyperplanes each. Rows z become A z for
     an integer matrix A, and w is multiplied by the inverse of A.
@@ -217,7 +217,7 @@ def equalize(rows: list[Vector]) -> list[Vector]:
 
 
 class Enumeration:
-    """Search for the cheapest weights, in every cell of the weight space that could be cheaper.
+    """Exact search, cell by cell, for the weights whose mistakes cost least.
 
     Threads share the best weights so far. `w`, augmented weights, make more mistakes than `cost`
     only if the best cell is too small for floats; `exact`, which is not rounded, never does. It is
@@ -246,21 +246,21 @@ class Enumeration:
 
     @property
     def mistakes(self) -> float:
-        """Cost of the best weights as a number for display."""
+        """Cost of the mistakes of the best weights so far, as a number to display."""
         return self.true_costs.number(self.cost)
 
     @property
     def below(self) -> int:
-        """Best cost so far, not counting rows that every w misclassifies."""
+        """Lowest cost found so far, minus the cost that no w can avoid."""
         return self.cost - self.directions.always
 
     @property
     def limit(self) -> int:
-        """Best cost so far as in `below`, in the unit of `costs`, rounded up."""
+        """Lowest cost found so far, as in `below`, divided by `unit` and rounded up."""
         return -(-self.below // self.unit)
 
     def go(self, stopped: Callable[[], bool], threads: int) -> bool:
-        """Run the enumeration; return False if it was stopped before the end."""
+        """Enumerate the cells; return whether the enumeration reached its end."""
         self.stopped, self.threads = stopped, threads
         dimension = self.arrangement.dimension
         if dimension <= 2 or self.arrangement.n_faces <= FEW_FACES:
@@ -284,7 +284,7 @@ class Enumeration:
         return not self.halt[0]
 
     def _examine(self, pivots: tuple[int, ...]) -> None:
-        """Find the cheapest cell next to the weights orthogonal to these rows, exactly."""
+        """Find exactly the cheapest cell at the weights orthogonal to all pivots; keep the best."""
         found = self.arrangement.cheapest(pivots, self.below)
         if found is None:
             return
@@ -299,7 +299,7 @@ class Enumeration:
                     self.found(inside)
 
     def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
-        """Run tasks in threads while this thread checks for the time limit and Ctrl-C."""
+        """Run `work` on each task in threads; stop at the time limit or on Ctrl-C."""
         waiting = iter(list(tasks))
 
         def do_tasks() -> None:
@@ -321,7 +321,7 @@ class Enumeration:
                 raise
 
     def _fix(self, flat: Flat, n: int) -> None:
-        """Fix row n as a further pivot, and enumerate the pivots that may follow it."""
+        """Add row n to the pivots, and enumerate all pivots that may follow it."""
         flat = flat.fixed(n, self.rows)
         pivots = self._next_pivots(flat)
         if flat.dimension == 3:
@@ -333,7 +333,7 @@ class Enumeration:
             self._fix(flat, k)
 
     def _initial_marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Return marks on rows that cannot be the next pivot: earlier rows and rows of zeros."""
+        """Mark the rows that cannot be the next pivot: earlier rows, and rows that are zero."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
@@ -341,14 +341,14 @@ class Enumeration:
     def _mark(
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
-        """Mark rows whose hyperplane may border a cheaper cell: candidates for the next pivot."""
+        """Mark candidates for the next pivot: rows whose hyperplane may border a cheaper cell."""
         bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
         cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, workspace)
         times, before = self.cuts.get(flat.dimension, (0, 0))
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return how often to bisect simplices before trying every row as a pivot costs less."""
+        """Return how many bisections pay off before trying every row as a pivot is faster."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
@@ -358,7 +358,7 @@ class Enumeration:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return the candidates for the next pivot, untested where a test would cost more."""
+        """Return the rows that may be the next pivot on the way to a cheaper cell."""
         marks = self._initial_marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]
@@ -367,7 +367,7 @@ class Enumeration:
         return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
-        """Bound the cost for each choice of last pivot; examine exactly those that may improve."""
+        """Bound the cost for each last pivot; examine only pivots that may lead to lower cost."""
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
         crossings = new_crossings(flat.rows.shape[1])

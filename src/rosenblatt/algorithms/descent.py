@@ -62,7 +62,7 @@ WIDE = 1000  # with more columns, changing one weight has too little effect
 
 
 def sprint(gap: Gap, threads: int | None = None) -> None:
-    """Try the weights of a logistic regression, then two random walks that begin there."""
+    """Fit a logistic regression, then take two random walks from its weights to fewer mistakes."""
     too_wide = (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES
     if not gap.goes_on or too_wide or "walkers" in gap.kept:
         return
@@ -100,7 +100,7 @@ def _run_all(
 
 
 class Board(NamedTuple):
-    """The rows times their labels, stored by rows and by columns, and the cost of each mistake."""
+    """Signed rows y·x, stored by row and by column, with the cost of a mistake on each row."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -108,7 +108,7 @@ class Board(NamedTuple):
 
 
 class Landscape:
-    """The rows of a random walk, all or a sample, and the weights from which it starts."""
+    """Rows that a random walk uses, all or a sample, and the weights from which it starts."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
         examples = self.examples = gap.examples
@@ -147,7 +147,7 @@ def augmented_weights(examples: Examples, scaling: Scaling, v: Floats) -> Floats
 
 
 def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
-    """Return some rows as a dense table, scaled, with x0 first, each times its label ±1.
+    """Return rows as a dense array: scaled, x0 first, each multiplied by its label ±1.
 
     x0 is 1, or 0 without an intercept.
     """
@@ -158,7 +158,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
 
 
 class Walker:
-    """Random walks of one thread, from the start or from the thread's best weights."""
+    """Random walks of one thread, from the starting weights or from its best weights."""
 
     def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
         self.landscape, self.rng = landscape, rng
@@ -200,7 +200,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Report the thread's best weights to `gap`, moved off row boundaries if rounding hurts."""
+        """Offer the thread's best weights to `gap`; if refused, offer some deeper in their cell."""
         w = self.w
         if not gap.offer(self.landscape.weights_of(w)):
             middle = move_to_center(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
@@ -228,7 +228,7 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
 def move_to_center(
     board: Board, w: Floats, rng: np.random.Generator, over: Callable[[], bool] = lambda: False
 ) -> Floats:
-    """Move w away from nearby row hyperplanes without changing any prediction.
+    """Move w towards the center of its cell, without changing any prediction.
 
     A cell is a set of weights that make the same mistakes. The scores move away from 0.
     """
@@ -286,7 +286,7 @@ def along_lines(gap: Gap) -> None:
 
 
 def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a direction: one coordinate, an example near the hyperplane, or a sum of some."""
+    """Draw a direction at random: a coordinate, or one or more examples near the hyperplane."""
     D = examples.d + 1
     chance = rng.random()
     v = np.zeros(D)
@@ -303,7 +303,7 @@ def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.G
 
 
 class Line(NamedTuple):
-    """A line through w in direction v, the scores on it, and where rows change sign on it."""
+    """Line through w in direction v: the scores at w, their slopes, and where they change sign."""
 
     s: np.ndarray
     g: np.ndarray
@@ -313,7 +313,7 @@ class Line(NamedTuple):
 
 
 def new_line(n: int, dimension: int, size: int) -> Line:
-    """Allocate a line with arrays for `size` crossings on either side."""
+    """Allocate a line for n rows, with space for `size` sign changes on either side of w."""
     ahead, behind = np.empty((2, size)), np.empty((2, size))
     return Line(np.zeros(n), np.zeros(n), np.zeros(dimension), ahead, behind)
 
@@ -348,7 +348,7 @@ def cost_of(s, costs):
 
 
 def sort(crossings, k):
-    """Sort the first k crossings by position, keeping the change of cost with each."""
+    """Sort the first k crossings, pairs of a position and a change of cost, by position."""
     for gap in GAPS:
         for i in range(gap, k):
             a, change, j = crossings[0, i], crossings[1, i], i
@@ -361,7 +361,7 @@ def sort(crossings, k):
 
 
 def cross(line, costs, reach):
-    """Find where rows change sign within reach of w; return the numbers ahead and behind.
+    """Find where scores change sign within `reach` of w; return their numbers ahead and behind.
 
     Both numbers are -1 if there are too many.
     """
@@ -396,9 +396,10 @@ def least(crossings, k, reach, f):
 
 
 def choose(crossings, k, reach, f, temperature, rng):
-    """Draw a point of a half-line at random; return the weight of all its pieces and the point.
+    """Draw a random point on a half-line, with points of low cost more likely.
 
-    A piece lies between two crossings. The draw is a point of the chosen piece and the cost there.
+    A piece lies between two crossings. Returns the total weight of all pieces, a point of the
+    chosen piece, and the cost there.
     `temperature` is a pair: the lowest cost on the line, and how much more is still likely.
     """
     lowest, heat = temperature
@@ -420,7 +421,7 @@ def choose(crossings, k, reach, f, temperature, rng):
 
 
 def step(line, costs, reach, f, temperature, rng):
-    """Move to a random point of a line; return distance, cost and the number of sign changes.
+    """Move along a line to a random point; return distance, cost and number of sign changes.
 
     If there are too many crossings, nothing moves, and their number is returned as -1.
     """
@@ -438,7 +439,7 @@ def step(line, costs, reach, f, temperature, rng):
 
 
 def aim(board, line, rng):
-    """Draw a direction at random: a coordinate, a normal vector or an example; return the kind."""
+    """Draw the direction of a line: a coordinate, a Gaussian vector or an example; return which."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -491,7 +492,7 @@ def anneal(board, line, w, best, schedule, reaches, rng):
 
 @functools.cache
 def bind() -> None:
-    """Register with Numba the functions that this file's kernels call."""
+    """Register the helper functions of the kernels with Numba."""
     helpers(normalize, cost_of, sort, cross, least, choose, step, aim, **UNCOUNTED)
     helpers(products, fastmath=REORDER, **UNCOUNTED)
 

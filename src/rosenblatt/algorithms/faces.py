@@ -55,15 +55,15 @@ class Arrangement:
 
     @property
     def n_faces(self) -> int:
-        """Number of sets of rows (pivots) that each leave a plane of weights orthogonal to them."""
+        """Number of sets of rows that `pivots` yields."""
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
-        """Yield all sets of rows that leave a plane of weights orthogonal to them."""
+        """Yield all sets of dimension − 2 rows; weights orthogonal to such a set form a plane."""
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Find the cheapest cell next to the weights orthogonal to these rows, if below a cost."""
+        """Find the cheapest cell at the weights orthogonal to all pivots, if it costs < `below`."""
         if self.dimension < 2:
             alone = [Fraction(v) for v in self.rows[0]] if self.rows else []
             return (0, alone) if below > 0 else None
@@ -118,7 +118,7 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """A plane of weights spanned by u and v, with the product of each row with both.
+    """Plane of weights spanned by u and v, with the dot products of each row with u and v.
 
     As w = v - q·u turns from u to -u, q grows from -∞. A row changes its sign at q = b/a, from
     correct to wrong if a > 0; a row with a = 0 changes at u itself. The other half is opposite.
@@ -131,7 +131,7 @@ class Circle:
     unit: Fraction  # of q: the length of v divided by that of u
 
     def best(self, below: int, plain: bool) -> Arc | None:
-        """Return an arc of least cost, or None if its cost is not below a limit.
+        """Return an arc of lowest cost, or None if no arc costs less than `below`.
 
         A quotient of integers is rounded once, so different floats are in their true order; if
         `plain`, different quotients are also different floats.
@@ -161,7 +161,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return a point in the widest of the given arcs, by its parameter q.
+        """Return a point inside the widest of several arcs, as the `at` of an Arc.
 
         Weights in a wide arc are more likely to stay in the arc after rounding.
         """
@@ -177,7 +177,7 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Return the cheapest arc between points that floats cannot tell apart.
+        """Find the cheapest arc between sign changes that are too close for floats to order.
 
         The search is exact. The result is None if no such arc costs less than `below`.
         """
@@ -196,7 +196,7 @@ class Circle:
 
 
 class Directions:
-    """The hyperplanes of weights for which some example has score 0.
+    """Hyperplanes in the weight space, on each of which one or more examples have score 0.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are
@@ -223,7 +223,7 @@ class Directions:
         self.arrangement = Arrangement(rows, worth)
 
     def _signed(self, signs: list[int]) -> Iterator[Vector]:
-        """Yield each row times its label as integers without a common divisor."""
+        """Yield each signed row y·x as integers without a common divisor."""
         finest = max(column.places for column in self.columns)
         shifts = [finest - column.places for column in self.columns]
         for row, sign in zip(
@@ -232,7 +232,7 @@ class Directions:
             yield _plain([sign * v << shift for v, shift in zip(row, shifts, strict=True)])
 
     def weights(self, w: Weights) -> Weights:
-        """Convert weights to augmented ones for the data, moved off the hyperplane of every row."""
+        """Convert w to augmented weights for the data, moved off the hyperplane of every row."""
         full = [Fraction(0)] * len(self.columns)
         for j, v in zip(self.independent, w, strict=True):
             full[j] = v
@@ -280,7 +280,7 @@ class _Column:
 
 
 def _merge_parallel(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vector, int], int]:
-    """Merge parallel rows; return the net cost per direction, and a cost common to all w."""
+    """Merge parallel rows; return each direction's net cost, and the cost that no w avoids."""
     each: dict[Vector, int] = {}
     for z, cost in zip(rows, costs, strict=True):
         each[z] = each.get(z, 0) + cost
@@ -344,7 +344,7 @@ def in_terms_of(pivots: Sequence[Vector], rows: Sequence[Vector]) -> list[Vector
 
 
 def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
-    """Return the combination of pivots whose product with each pivot is a given value."""
+    """Return the linear combination of pivots that has given dot products with the pivots."""
     P = flint.fmpq_mat(flint.fmpz_mat(pivots))
     wanted = [flint.fmpq(v.numerator, v.denominator) for v in values]
     shares = (P * P.transpose()).solve(flint.fmpq_mat(len(wanted), 1, wanted))
@@ -352,7 +352,7 @@ def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
 
 
 def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
-    """Move weights so little in direction `aside` that no nonzero product changes its sign."""
+    """Move weights from `along` so little towards `aside` that no nonzero score changes sign."""
     p, q = whole(along), whole(aside)
     least = Fraction(max(1, math.isqrt(dot(p, p))), 1 + math.isqrt(dot(q, q)))
     for z in rows:
@@ -363,7 +363,7 @@ def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
 
 
 def rounded(w: Sequence[Fraction]) -> Floats:
-    """Divide fractions by the largest size among them, and round each once to a float."""
+    """Divide fractions by the largest absolute value, and round each once to a float."""
     largest = max(abs(v) for v in w) or Fraction(1)
     return np.array([float(v / largest) for v in w])
 

@@ -77,12 +77,12 @@ class Gap:
 
     @property
     def hopeful(self) -> bool:
-        """Whether the optimum is not yet proved and some engine may still improve the result."""
+        """Whether optimality is unproved, and searches are neither exhausted nor interrupted."""
         return not (self.closed or self.done or self.interrupted)
 
     @property
     def goes_on(self) -> bool:
-        """Whether to go on: the optimum is not proved, engines are not exhausted, time is left."""
+        """Whether to go on searching: optimality is unproved, and time and searches are left."""
         return self.hopeful and not self.deadline.over
 
     @property
@@ -92,11 +92,11 @@ class Gap:
 
     @property
     def mistakes(self) -> float:
-        """Cost of the best weights as a number for display."""
+        """Cost of the mistakes of the best weights so far, as a number to display."""
         return self.costs.number(self.cost)
 
     def cost_of(self, w: Floats) -> int:
-        """Return the exact cost of weights."""
+        """Return the exact total cost of the examples that w misclassifies."""
         return self.costs.total(self.judge.wrong(w))
 
     def offer(self, w: Floats) -> bool:
@@ -120,7 +120,7 @@ class Gap:
             self.w, self.cost = w.copy(), cost
 
     def raise_bound(self, bound: int, proof: Callable[[], Any], exhausted: bool = False) -> None:
-        """Set the lower bound and a function that returns its proof, unless a higher one is set."""
+        """Raise the lower bound, with a function that returns its proof; never lower it."""
         with self.lock:
             if (bound, exhausted) >= (self.bound, self.exhausted):
                 self.bound, self.proof, self.exhausted = bound, proof, exhausted
@@ -133,7 +133,7 @@ class Gap:
             self.history.append((self.seconds, *state))
 
     def report(self, steps: int) -> None:
-        """Count steps and call the watch function."""
+        """Add to the number of steps, and call the progress callback with the state so far."""
         with self.lock:
             self.steps += steps
         if self.search.watch is not None:
@@ -144,7 +144,7 @@ Engine = Callable[[Gap], None]
 
 
 def try_starts(gap: Gap) -> None:
-    """Try both constant predictions and a short run of the pocket algorithm."""
+    """Offer the weights of both constant predictions, and those of a short pocket run."""
     examples = gap.examples
     try:
         if examples.x0:

@@ -45,7 +45,7 @@ SUM_ERROR_OF_BLOCKS = 1 + 2**-20
 
 @dataclass(eq=False)
 class Judge:
-    """Counter of the mistakes of weights on blocks of rows.
+    """Counter of the mistakes that weights make on blocks of rows.
 
     In memory, a mistake on a row of weight s counts s. Otherwise the count is that of
     `Hypothesis.mistakes`, for one w and in a batch: scores whose sign
@@ -69,7 +69,7 @@ class Judge:
         self.examples = self.blocks.loaded  # None if the rows are read in passes
 
     def alone(self, w: Floats) -> float:
-        """Count the mistakes of one w, weighted if the examples are."""
+        """Return the number of mistakes of w, or their total weight if examples have weights."""
 
         def cost(block: Examples, first: int) -> int | Floats:
             wrong = self._mistakes(w, block)
@@ -93,7 +93,7 @@ class Judge:
         return Hypothesis.of(block.shaped(w), block.x0, self.zero).mistakes(block)
 
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
-        """Return each candidate with fewer mistakes than `best` and all earlier candidates.
+        """Return the candidates in W that beat `best` and all candidates before them.
 
         Each is a pair of its number and its mistakes.
         """
@@ -108,7 +108,7 @@ class Judge:
         return found
 
     def counts(self, W: Floats) -> Floats:
-        """Count the mistakes of every candidate, a row of W."""
+        """Count the mistakes of each candidate, one per row of W."""
         counts = np.empty(len(W))
         step = min(self.batch(W.shape[1]), CANDIDATES_AT_ONCE)
         for begin in range(0, len(W), step):
@@ -118,7 +118,7 @@ class Judge:
         return counts
 
     def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
-        """Return how many candidates of this dimension to judge next, after `judged` of them."""
+        """Return how many candidates to judge together next, once `judged` of them are done."""
         most = BATCH_ENTRIES // dimension
         if self.examples is None:
             return max(1, min(most, CANDIDATES_AT_ONCE))
@@ -141,12 +141,12 @@ class Judge:
             del self.sieve
 
     def _count(self, W: Floats, one: Survivor) -> float:
-        """Return a candidate's exact mistakes; recount if rows are undecided or weighted."""
+        """Return a candidate's exact mistakes, counting again if its first count was inexact."""
         exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
     def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
-        """Return the candidates that may make fewer mistakes than `best`."""
+        """Return the candidates in W that may make fewer mistakes than `best`."""
         if self.examples is not None:
             if sift and self.sieve is not None:
                 return self.sieve.survivors(W, best)
@@ -210,7 +210,7 @@ def _survivors_in_memory(
 
 @dataclass(frozen=True, eq=False)
 class CandidateWeights:
-    """Weights whose mistakes are counted together, with bounds on the rounding of scores."""
+    """Weight vectors whose mistakes are counted together, with error bounds on scores."""
 
     W: Floats
     w0: Floats
@@ -218,7 +218,7 @@ class CandidateWeights:
 
     @classmethod
     def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
-        """Create candidates from weights in the layout of the kernels."""
+        """Create candidates from augmented weight vectors, one per row of W."""
         with np.errstate(over="ignore"):  # such scores are undecided
             return cls(W, W[:, 0] * examples.x0, score_error(examples, W))
 
@@ -228,14 +228,14 @@ class CandidateWeights:
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add each candidate's mistakes on a few rows, and its number of uncertain scores."""
+        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
         S = examples.product(rows, self.W)
         run_judge(S, self.w0, examples.y[rows], sizes, self.tolerance, wrong, undecided)
 
 
 @dataclass(frozen=True, eq=False)
 class JointCandidates(CandidateWeights):
-    """Candidates for more than two labels; label vectors that do not change are stored once.
+    """Candidates for more than two labels; weight vectors that they share are stored once.
 
     An update changes the vectors of two labels, so most are those of the previous candidate.
     """
@@ -244,7 +244,7 @@ class JointCandidates(CandidateWeights):
 
     @classmethod
     def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
-        """Create candidates from weights in the layout of the kernels."""
+        """Create candidates from augmented weight vectors of all labels, one row of W each."""
         blocks = np.array([examples.shaped(w) for w in W])
         new = np.ones(blocks.shape[:2], dtype=bool)
         new[1:] = (blocks[1:] != blocks[:-1]).any(axis=2)
@@ -255,7 +255,7 @@ class JointCandidates(CandidateWeights):
             return cls(V, V[:, 0] * examples.x0, 2 * score_error(examples, W), which)
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        """Return the remaining candidates with only the weight vectors that they use."""
+        """Return the candidates marked in `left`, with only the weight vectors that they use."""
         used, which = np.unique(self.which[left], return_inverse=True)
         which = which.reshape(-1, self.which.shape[1])
         return JointCandidates(self.W[used], self.w0[used], self.tolerance[left], which)
@@ -263,7 +263,7 @@ class JointCandidates(CandidateWeights):
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add each candidate's mistakes on a few rows, and its number of uncertain scores."""
+        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
         S, y = examples.product(rows, self.W), examples.y[rows]
         run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
 
@@ -283,7 +283,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
 
 def judge(S, w0, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w on a few rows, and count rows of uncertain sign.
+    """Add up the mistakes of many w from their scores, and count scores of uncertain sign.
 
     S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
     its sign is undecided.
@@ -296,7 +296,7 @@ def judge(S, w0, y, s, tolerance, wrong, undecided):
 
 
 def judge_joint(S, w0, which, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w of more than two labels, and count uncertain rows.
+    """Add up the mistakes of many w of more than two labels, and count uncertain scores.
 
     S[n, j] + w0[j] is the score of row n for one label; which[b, k] is the j of label k in the
     b-th w.

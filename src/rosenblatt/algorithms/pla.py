@@ -68,13 +68,13 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """Mean of the vectors w after each visit, and the number of visits."""
+    """Mean of w as it was after each visit to an example, and the number of visits."""
 
     hypothesis: Hypothesis
     visits: int
 
     def after(self, before: Mean | None) -> Mean:
-        """Combine this mean with the mean over earlier visits."""
+        """Combine the mean with `before`, the mean over all earlier visits."""
         if before is None or before.visits == 0:
             return self
         visits = before.visits + self.visits
@@ -127,7 +127,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Progress(NamedTuple):
-    """The progress of a run, with the augmented w in the unit of the examples."""
+    """State of a run: w in the unit of the examples, with counts of updates and epochs."""
 
     w: Floats
     calls: int = 0
@@ -144,7 +144,7 @@ class Progress(NamedTuple):
 
 
 class Call(NamedTuple):
-    """The result of one kernel call."""
+    """Result of one kernel call: the weights, the updates, and where epochs ended."""
 
     w: Floats
     updated: Ints  # the row of each update
@@ -154,7 +154,7 @@ class Call(NamedTuple):
     visits: Ints = NO_ENDS
 
     def cut(self, t: int) -> Call:
-        """Return a copy with the first t updates only, but with the final weights."""
+        """Return a copy with the first t updates, but with the weights after all of them."""
         visits = self.visits[: t + 1]
         if t and len(visits):
             visits = np.append(visits[:t], visits[t - 1] + 1)
@@ -210,7 +210,7 @@ def pla(
 
 
 def retry_scaled(blocks: Blocks, work: Callable[[Any], T]) -> T:
-    """Train on the examples as they are; if weights overflow, repeat on scaled examples.
+    """Call `work` on the examples, and again on scaled examples if the weights overflow.
 
     This saves a pass over the data. An epoch finds NaN and infinity by itself: a NaN score is a
     mistake, and then w becomes NaN too. The exact check at the end finds the rest.
@@ -264,7 +264,7 @@ def shuffled_cycles(walk: Walk) -> None:
 
 
 def random_mistakes(walk: Walk) -> None:
-    """Update w by a random mistake each time, all mistakes being equally likely.
+    """Update w on a mistake drawn at random, all being equally likely, until the run ends.
 
     The first mistake in a random order is such a choice. The order is shuffled while it is
     visited, so finding a mistake costs no more than the visits it takes. N visits are an epoch.
@@ -310,7 +310,7 @@ def first_mistakes(walk: Walk) -> None:
 
 
 def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
-    """Return the number of visits before each update, then the number of all visits.
+    """Return the number of visits before each update, followed by the number of all visits.
 
     The updates are those of some epochs.
     """
@@ -330,7 +330,7 @@ def _places(order: Order, rows: Ints) -> Ints:
 
 
 class Walk:
-    """The state of a run in progress.
+    """State of a run of PLA in progress: w, the updates so far, and the remaining budget.
 
     `record` appends to lists and then assigns `so_far` once, so that Ctrl-C at any moment leaves
     a run that is correct up to its last counted call.
@@ -401,7 +401,7 @@ class Walk:
         return self.so_far.epochs * self.blocks.n * self.entries
 
     def run_epochs(self, order: Order | None = None, most: int = 1) -> bool:
-        """Run one epoch (on few rows, up to `most`); return whether the last had no mistake."""
+        """Run one epoch, or up to `most` on few rows; return whether the last had no mistake."""
         updates, whole = self.so_far.updates, self.so_far.complete_epochs
         self.clean = False
         for through in self.blocks.each(functools.partial(self._visit, order, most)):
@@ -413,7 +413,7 @@ class Walk:
         return self.clean
 
     def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
-        """Visit the rows of a block in parts; return False if the budget is used up."""
+        """Run PLA on a block, part by part; return False if the budget is used up."""
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
         if not self.in_memory and block.unit != 1.0:
             raise ValueError(
@@ -446,14 +446,14 @@ class Walk:
         return self.updates_left > 0
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return arguments for a kernel call: copy of w, array for updates, number of visits."""
+        """Prepare a kernel call: a copy of w, an array for updates, and a number of visits."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
         return self.so_far.w.copy(), trace, visits
 
     def record(self, call: Call, block: Examples | None = None, first: int = 0) -> None:
-        """Add the updates of a call on a block to the run.
+        """Add the updates of a kernel call to the run, as far as the budget allows.
 
         Updates beyond the budget are dropped, and w is replayed without them.
         """
@@ -502,7 +502,7 @@ class Walk:
             self.watch(self.so_far)
 
     def accepted(self, updated: Ints, block: Examples) -> int:
-        """Return how many of these updates the budget allows."""
+        """Return how many updates of a kernel call the budget allows."""
         return min(len(updated), self.updates_left)
 
     def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
@@ -535,7 +535,7 @@ class Walk:
             self.record(Call(w, trace, ends, not ends_epoch, np.arange(2)), block, first)
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
-        """Return the result of the run, after a last count of mistakes.
+        """Return the result of the run, with a last count of its mistakes.
 
         After Ctrl-C there is no further pass over a file.
         """
@@ -578,7 +578,7 @@ class Walk:
         return "max_updates" if self.updates_left <= 0 else "time_limit"
 
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
-        """Return the hypothesis of the current weights, or of given ones in the data's unit."""
+        """Return the hypothesis with the current weights, or with w in the unit of the data."""
         w = self._in_data_units(self.so_far.w) if w is None else w
         return Hypothesis.of(self.examples.shaped(w), self.examples.x0, self.rule.zero)
 

@@ -62,7 +62,7 @@ Watch = Callable[[int, Progress, Pocket], None]
 
 @dataclass(frozen=True)
 class PocketPlan:
-    """Options of the pocket algorithm: Gallant's ratchet, restarts, threads, watch function."""
+    """Options of the pocket algorithm: Gallant's ratchet, restarts, threads, progress callback."""
 
     ratchet: bool = False
     restarts: int = 1
@@ -205,7 +205,7 @@ class PocketWalk(Walk):
 
     @property
     def at_once(self) -> int:
-        """Number of weights to evaluate together next."""
+        """Number of weight vectors still to collect before the next evaluation."""
         most = self.judge.batch(len(self.start), self.t - 1)
         if self.in_memory and self.budget.seconds is not None:
             # A batch is not interrupted: begin with a few, and look at the clock after each batch.
@@ -213,12 +213,15 @@ class PocketWalk(Walk):
         return most - sum(map(len, self.kept))
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return arguments for a kernel call: copy of w, array for updates, number of visits."""
+        """Prepare a kernel call: a copy of w, an array for updates, and a number of visits."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().workspace(most)
 
     def accepted(self, updated: Ints, block: Examples) -> int:
-        """Return how many updates to keep; without the ratchet, evaluate w after each of them."""
+        """Return how many updates of a kernel call to keep, after evaluating w at each.
+
+        With Gallant's ratchet, `_ratchet` evaluates w.
+        """
         updated = updated[: self.updates_left]
         if self.plan.ratchet or len(updated) == 0:
             return len(updated)
@@ -236,7 +239,7 @@ class PocketWalk(Walk):
         return self.t + sum(map(len, self.kept)) - 1 - self.so_far.updates
 
     def _evaluate_each(self, updated: Ints, w: Floats) -> None:
-        """Evaluate w after each update in turn, as the lecture does, and keep the best."""
+        """Apply updates to w one by one, count mistakes after each, and keep the best w."""
         while len(updated) and not self.confirmed:
             t = engine.pocket(self.rows, updated, w, self.pocket.mistakes, self.tolerance)
             if t:
@@ -247,7 +250,7 @@ class PocketWalk(Walk):
             self.t, updated = self.t + went, updated[went:]
 
     def _collect(self, rows: Any, updated: Ints, w: Floats) -> None:
-        """Collect w after each of these updates until there are enough to evaluate together."""
+        """Collect w after each update; evaluate the collected weights once they are enough."""
         W = np.empty((len(updated), len(w)))
         run_keep(rows, updated, w, W)
         with np.errstate(over="ignore"):  # overflowed weights misclassify every row
@@ -290,7 +293,7 @@ class PocketWalk(Walk):
 
 
 def _ratchet(walk: PocketWalk) -> None:
-    """Run with Gallant's ratchet: evaluate w only after a longer run of correct rows."""
+    """Run Gallant's ratchet: evaluate w only if its run of correct rows is the longest so far."""
     rows = _next_order(walk)
     k = run = longest = 0
     judged = False  # whether this w was evaluated; once is enough until its next update

@@ -66,7 +66,7 @@ PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor under
 
 
 class Survivor(NamedTuple):
-    """A candidate that may be the best, and the mistakes it makes beyond rounding error."""
+    """Candidate that may be the best, with the mistakes it makes beyond rounding error."""
 
     b: int
     wrong: float
@@ -74,7 +74,7 @@ class Survivor(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Rows rounded to integers in tiles of 64, their row numbers, and their costs."""
+    """Rows rounded to integers, in tiles of 64 rows, with their costs and row numbers."""
 
     tiles: np.ndarray
     costs: np.ndarray
@@ -93,7 +93,7 @@ class Candidates(NamedTuple):
     sum_error: float  # factor by which rounding may change a sum of weights
 
     def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
-        """Return the candidates `which` with new limits on mistakes and a count of 0 mistakes."""
+        """Select the candidates `which`, with new limits on mistakes and counts reset to 0."""
         own = self.W[which], self.units[which], self.tolerance[which]
         return Candidates(
             *own, self.error, limits, np.zeros(len(which), dtype=kind), self.sum_error
@@ -148,7 +148,7 @@ class Sieve:
         )
 
     def pack(self, batch: Candidates) -> tuple[Packed, Packed]:
-        """Return a packed sample of the rows, and all rows packed with likely mistakes first."""
+        """Pack a sample of the rows, and pack all rows with likely mistakes first."""
         n, kind = self.examples.n, self.examples.row_type
         rows, order, places = np.arange(n, dtype=kind), np.empty(n, kind), np.empty(n, kind)
         stretch, cosines = np.empty(n), np.empty(n, dtype=np.float32)
@@ -165,7 +165,7 @@ class Sieve:
         return sample, self._packed((rows, order, places), stretch)
 
     def _packed(self, which: tuple[Rows, Rows, Rows], stretch: Floats) -> Packed:
-        """Round rows to integers and pack them into tiles of 64 rows.
+        """Round the rows `which` to integers, and pack them into tiles of 64 rows.
 
         `which` has the rows in file order, the rows in tile order, and the position of each row.
         """
@@ -221,7 +221,7 @@ class Sieve:
         return found
 
     def _in_batches(self, work: Callable[[Places], None], which: Places, rows: int) -> None:
-        """Process candidates in batches, each by the next thread that is free."""
+        """Call `work` on batches of the candidates `which`, in several threads."""
         count = max(min(self.threads, len(which)), -(-len(which) // BATCH))
         batches = iter(np.array_split(which, count) if count else [])
 
@@ -233,7 +233,7 @@ class Sieve:
 
 
 def worth_sifting(examples: Examples) -> bool:
-    """Return whether a sieve saves time: many dense rows, not too wide, of ordinary length."""
+    """Return whether a sieve saves time: many dense rows, few features, usual row lengths."""
     if examples.is_sparse or examples.n < MANY_ROWS or not 0 < examples.d <= MOST_FEATURES:
         return False
     typical = examples.squares / examples.n + examples.x0 * examples.x0
@@ -241,7 +241,7 @@ def worth_sifting(examples: Examples) -> bool:
 
 
 def sum_error(examples: Examples) -> float:
-    """Return the factor by which rounding may change a sum of weights, 1 for exact counts."""
+    """Return a bound on the factor by which rounding changes a sum of sample weights."""
     return 1.0 if examples.weights is None else 1 + 4 * examples.n * UNIT_ROUNDOFF
 
 
@@ -257,7 +257,7 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Round the direction of each w to 16-bit integers, in pairs; zeros if w has extreme length."""
+    """Scale each w to length 1 and round it to pairs of 16-bit integers; 0 for extreme lengths."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
@@ -272,7 +272,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute each row's scale factor and its cosine with w, both 0 if its length is extreme."""
+    """Compute the scale factor of each row and its cosine with w; 0 for rows of extreme length."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -281,7 +281,7 @@ def survey(D, w, rows, stretch, cosines):
 
 
 def hardest_first(cosines, order, places):
-    """Sort the rows roughly by cosine with a counting sort of coarse ranks."""
+    """Sort rows roughly by cosine with w, likely mistakes first, by a counting sort."""
     step, reach = 1 + len(cosines) // RANK_SAMPLE, 1e-30
     for n in range(0, len(cosines), step):
         reach += abs(cosines[n])
@@ -325,7 +325,7 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return bit masks of a tile: mistakes and undecided rows of v, then those of u."""
+    """Return bit masks of a tile's rows: mistakes of v, undecided by v, and the same for u."""
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
@@ -391,7 +391,7 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Return the costs of certain mistakes of v and u, and how many rows are undecided.
+    """Return the cost of the sure mistakes of v and of u, and their numbers of undecided rows.
 
     The positions of undecided rows are written to places[0] and places[1].
     """
@@ -408,7 +408,7 @@ def judge_pair(packed, start, v, u, error, places):
 
 
 def put(bits, start, places, count):
-    """Append the position of each bit that is set to `places`; return the new count."""
+    """Append the positions of the set bits, plus `start`, to `places`; return the new count."""
     while bits != 0:
         places[count] = start + ones((bits & -bits) - 1)
         bits &= bits - 1
@@ -417,11 +417,11 @@ def put(bits, start, places, count):
 
 
 def fetch(D, n):
-    """Prefetch row n in compiled code; do nothing in plain Python."""
+    """Prefetch row n into the processor's cache; do nothing in plain Python."""
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of mistakes beyond rounding error, and whether every row is decided."""
+    """Return the cost of sure mistakes among the rows at `places`, and whether none is in doubt."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
@@ -499,7 +499,7 @@ def sixteen_bits() -> Any:
 
 
 def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[list[Any]]:
-    """Emit code for the products of 64 rows, in parts, with v and with u.
+    """Emit LLVM code for the dot products of the 64 rows of a tile with v and with u.
 
     Rows are stored as columns of pairs. As many products at once are made as registers hold: 32
     registers hold all rows and both vectors, so that each
@@ -518,7 +518,7 @@ def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[lis
 
 
 def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
-    """Emit code for the products of some parts of the rows with each vector.
+    """Emit LLVM code for the dot products of some parts of a tile with each vector.
 
     LLVM recognizes this pattern as one instruction, made for audio: multiply 16-bit numbers and
     add the products in pairs.
@@ -552,7 +552,7 @@ def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
 
 
 def _spread(builder: Any, number: Any) -> Any:
-    """Emit code for a vector with the same number in every place."""
+    """Emit LLVM code that copies a number to every place of a vector."""
     from llvmlite import ir
 
     kind = ir.VectorType(number.type, WIDTH)
@@ -563,7 +563,7 @@ def _spread(builder: Any, number: Any) -> Any:
 
 @functools.cache
 def bind() -> None:
-    """Register with Numba the functions that this file's kernels call."""
+    """Register the helper functions of the kernels with Numba."""
     at_once = sixteen_bits()
     engine.overload(rounded)(lambda D, n, a, numbers: rounded)
     engine.overload(sides)(

@@ -67,7 +67,7 @@ def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
 
 
 class Crossings(NamedTuple):
-    """Positions on a half circle where rows change sign, changes of cost there, and bins."""
+    """Positions on a half circle where row scores change sign, changes of cost there, and bins."""
 
     keys: np.ndarray
     changes: np.ndarray
@@ -81,7 +81,7 @@ def new_crossings(n: int) -> Crossings:
 
 
 def halve(old, new, size, sides, scratch):
-    """Bisect a side of a simplex; compute scores at the corners of one half.
+    """Halve a simplex at the middle of an edge, and compute the scores of rows in one half.
 
     The half is the one that keeps the first corner of the side.
     The middle of the side replaces the second corner; its scores are the means of both.
@@ -100,7 +100,7 @@ def halve(old, new, size, sides, scratch):
 
 
 def sort_out(old, new, place, rows, costs, marks, error, scratch):
-    """Keep the undecided rows: those neither correct nor wrong in the whole simplex.
+    """Keep the rows that are neither correct nor wrong throughout a simplex.
 
     Returns their number, the cost of those that are wrong, and whether a kept one has no mark.
     """
@@ -126,7 +126,7 @@ def sort_out(old, new, place, rows, costs, marks, error, scratch):
 
 
 def relax(scores, size, scratch, error, margin, wanted):
-    """Return a lower bound on the cost of the undecided rows anywhere in a simplex.
+    """Return a lower bound on the cost of the undecided rows at any point of a simplex.
 
     A row with scores s at the corners, the lowest below 0, costs at least -s/|lowest|, which is
     linear in w: at most 1 where it is wrong, at most 0 where it is correct. The sum over some rows
@@ -157,7 +157,7 @@ def relax(scores, size, scratch, error, margin, wanted):
 
 
 def add_gains(scores, size, error, scratch):
-    """Add to each corner's bound the linear bounds of rows that are wrong at a given point."""
+    """Sum, at each corner of a simplex, linear cost bounds of the rows wrong at one point."""
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
         chosen[i] = 0.0
@@ -176,7 +176,7 @@ def add_gains(scores, size, error, scratch):
 
 
 def side(corners, scores, size):
-    """Return the edge to bisect: two vertices far apart between which many rows change sign."""
+    """Return the edge of a simplex to bisect: long, with many rows changing sign along it."""
     m = scores.shape[0]
     a, b, most = 0, 1, -1.0
     step = 1 + size // SAMPLE
@@ -267,7 +267,7 @@ def begin_with(rows, part, scores, which, corners):
 
 
 def frame(rows, n):
-    """Return an orthonormal basis of the plane orthogonal to a row in 3-D, and its length."""
+    """Return an orthonormal basis of the plane orthogonal to row n in 3-D, and the row's length."""
     x, y, z = rows[0, n], rows[1, n], rows[2, n]
     length = np.sqrt(x * x + y * y + z * z)
     x, y, z = x / length, y / length, z / length
@@ -306,7 +306,7 @@ def project(rows, costs, first, second, crossings):
 
 
 def count(crossings):
-    """Return a lower bound on the cost of any w on the circle, by counting changes in bins.
+    """Return a lower bound on the cost of every w on a circle, by counting crossings in bins.
 
     Rounding may put a crossing into the next bin, so two bins at a time are passed in the order
     that costs least; crossings at one end of the half turn may belong to the other end.
@@ -352,7 +352,7 @@ def sort(crossings):
 
 
 def sweep(crossings, near):
-    """Return a lower bound on the cost of any w on the circle, from its crossings in order.
+    """Return a lower bound on the cost of every w on a circle, by passing crossings in order.
 
     The order of crossings closer than `near` is unknown.
     """
@@ -396,7 +396,7 @@ def turn(rows, costs, pivots, bounds, limit, error, crossings):
 
 @functools.cache
 def bind() -> None:
-    """Register with Numba the functions that this file's kernels call."""
+    """Register the helper functions of the kernels with Numba."""
     helpers(halve, add_gains, fastmath=REORDER, **UNCOUNTED)
     loops = sort_out, relax, side, begin_with, frame, project, count, sort, sweep
     helpers(*loops, **UNCOUNTED)

@@ -40,7 +40,7 @@ def no_such_row(n: Any) -> ProofError:
 
 @contextmanager
 def refuse_other_data() -> Iterator[None]:
-    """Turn each ValueError about the data into a ProofError: the proof is about other data.
+    """Convert a ValueError about the data to a ProofError: the proof is about other data.
 
     No proof is ever made about data with invalid numbers, labels, weights or shapes. Arguments of
     a wrong type stay TypeErrors.
@@ -154,7 +154,7 @@ def claim_weight(weight: Fraction) -> str:
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Read the number or weight of mistakes from a claim's text; None if it states none."""
+    """Read the number or weight of mistakes from a claim's text; None if it claims neither."""
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

@@ -176,7 +176,7 @@ class WeightDigest:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Sums, products and digests of the data, against which a proof is checked.
+    """Sums, products and digests computed from the data to check a proof.
 
     One pass over the blocks of rows collects them.
     """
@@ -273,7 +273,7 @@ class Evidence:
         return True
 
     def _check_form(self) -> None:
-        """Check the form of the evidence: parts, sample weights, duplicates and row numbers."""
+        """Check that parts, sample weights, duplicates and row numbers of a proof are valid."""
         proof = self.proof
         _check_shape(proof)
         if proof.sample_weight_digest and not self.sample_weights.text:
@@ -303,7 +303,7 @@ class Evidence:
             )
 
     def _costs(self) -> dict[int, int]:
-        """Return the cost of each row of the proof; the first of equal rows stands for all."""
+        """Return the cost of each row in the proof; the first of equal rows has their sum."""
         numbers, examples = self.listed.row_numbers.tolist(), self.listed
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
@@ -319,10 +319,10 @@ class Evidence:
         return "x0" if x0 and j == 0 else f"column {j - x0}"
 
     def _check_span(self, conflict: Conflict) -> None:
-        """Check that no w has every signed score y·(w·x) ≥ 0 and some of them > 0.
+        """Check that every w with all signed scores y·(w·x) ≥ 0 has only scores of 0.
 
         Such a w has w·z = 0 on all rows of the conflict. If these are all rows, or if their rank is
-        the dimension, there is no such w. A rank modulo a prime is never too large.
+        the dimension, all scores are 0. A rank modulo a prime is never too large.
         """
         if conflict.rest or len(conflict.rows) == self.n:
             return
@@ -412,7 +412,7 @@ def _check_numbers(proof: Proof, n_rows: int) -> None:
 
 
 def _check_duplicates(groups: Sequence[Vector], n_rows: int) -> None:
-    """Check that each group of equal rows lists two or more in order, and that none share a row."""
+    """Check that groups of equal rows are disjoint, each with two or more rows in order."""
     seen: set[int] = set()
     for group in groups:
         if len(group) < 2 or list(group) != sorted(set(group)):

@@ -88,12 +88,12 @@ class Partition:
 
 
 def deadline_of(constraints: Constraints, watch: Watch) -> Deadline:
-    """Return the deadline of a decision; small decisions have none."""
+    """Return the deadline for finding the separated rows; small regressions have none."""
     return watch.deadline if constraints.examples.X.size > FEW_NUMBERS else NEVER
 
 
 def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
-    """Find the separated rows in exact arithmetic.
+    """Find which rows are separated, with a proof, in exact arithmetic.
 
     If time runs out, the partition has a reason and the rows that are known by then.
 
@@ -139,7 +139,7 @@ def _partition_exact(constraints: Constraints, watch: Watch) -> Partition:
 
 
 def direction_of(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
-    """Return a direction that is positive on every separated row, or None if undecided.
+    """Return a direction that is positive on every separated row; None if no exact one is found.
 
     It is all zeros if no direction is positive anywhere; with `row`, also as soon as it is known
     that none is positive in that row.
@@ -163,7 +163,7 @@ def _without_pinned(
 
 
 def _span(signed: SignedRows, among: Ints) -> tuple[list[int], SignedRows]:
-    """Find independent rows that span `among`; also project their span out of all rows."""
+    """Find independent rows that span the rows `among`; also project their span out of all rows."""
     spanning: list[int] = []
     signed = divide_out(signed, [])
     while signed.alive is not None and len(left := among[signed.alive[among]]):
@@ -252,7 +252,7 @@ def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
 
 
 def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide which rows are separated if no column has entries of one sign only."""
+    """Decide which rows are separated in a matrix without columns of one sign only."""
     deadline.check()
     scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
     scaled = (W @ scale).tocsr()
@@ -280,7 +280,7 @@ def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | Non
 
 
 def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
-    """Yield directions along columns with entries of one sign, each with its separated rows."""
+    """Yield directions along columns with entries of one sign, each with the rows it separates."""
     alive = alive.copy()
     fixed = np.bincount(W[np.flatnonzero(pinned)].indices, minlength=W.shape[1]) > 0
     while alive.any():
@@ -344,7 +344,7 @@ def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floa
 def _minimize(
     cost: Floats, bounds: tuple[Any, Any], A: Any, sides: tuple[Any, Any], deadline: Deadline
 ) -> Floats | None:
-    """Minimize cost·x with x and A·x within bounds, or return None if there is no solution.
+    """Minimize cost·x with bounds on x and on A·x, or return None if there is no solution.
 
     HiGHS runs in a thread of its own, so that Ctrl-C stops it.
     """
@@ -436,7 +436,7 @@ def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
 
 
 def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step + c·g, with c so large that the sum stays positive on rows where g is."""
+    """Return step + c·g, with c so large that it stays positive on those rows where g is."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

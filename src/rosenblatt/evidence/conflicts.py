@@ -62,7 +62,7 @@ class Workspace(NamedTuple):
 
 
 class Finder:
-    """The rows of examples as columns of the linear program, and its current vertex.
+    """Search for conflicts: the rows as columns of a linear program, and its current vertex.
 
     Columns are made orthonormal and rows of length 1, which changes neither the conflicts nor
     which rows a line classifies correctly.
@@ -276,7 +276,7 @@ def find_change(A, v, new, change):
 
 
 def find_leaving(v, change):
-    """Return which multiplier reaches zero first, and the value of the new multiplier then.
+    """Return which multiplier reaches zero first, and the new row's multiplier at that point.
 
     Of several, that of an artificial row is returned, or else the one that falls fastest.
     """
@@ -308,7 +308,7 @@ def replace_row(v, old, new, change):
 
 
 def invert(A, v, workspace):
-    """Recompute the inverse row by row; return False if the rows are dependent."""
+    """Recompute the inverse of the vertex's rows; return False if they are linearly dependent."""
     m = len(v.rows)
     rows, change = workspace.rows, workspace.change
     for k in range(m):

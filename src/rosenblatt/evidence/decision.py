@@ -70,7 +70,7 @@ MULTIPLES = 64  # multiples of weights to round: chance decides which floats sep
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """A verdict and the integers that prove it."""
+    """Verdict on separability, and the integers that prove it."""
 
     verdict: str  # as in Separability, or "not separable" if time ended before it was known which
     weights: Vector = ()  # a positive multiple of the augmented weights
@@ -195,7 +195,7 @@ def _decide_by_reduction(signed: SignedRows, gap: float, watch: ProgressCallback
 def find_conflict_or_weights(
     examples: Examples, rows: Any = None, deadline: Deadline = NEVER
 ) -> Conflict | Floats | None:
-    """Find a conflict among some rows, or weights that classify them all correctly.
+    """Find a conflict among the given rows, or weights that classify them all correctly.
 
     The weights have a w0 slot. None if an exact w separates but no floats do, or if nothing was
     found. Raises OutOfTimeError once the deadline is over.
@@ -256,7 +256,7 @@ def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
 
 
 def round_to_bits(w: Fractions, bits: int) -> Fractions:
-    """Scale weights to a largest size of 1 and round them to this many binary places."""
+    """Scale weights so that the largest is ±1, and round them to `bits` binary places."""
     largest = max(abs(v) for v in w)
     return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
 
@@ -270,7 +270,7 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
 
 
 def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
-    """Project out the span of the rows with multipliers, and leave out all rows in it.
+    """Project out the span of the rows with multipliers, and leave out every row within it.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.
@@ -287,7 +287,7 @@ def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows
 
 
 def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
-    """Describe the subspace of weights for which the given rows all have score 0."""
+    """Compute the subspace of weights for which all given rows have score 0."""
     Z = signed.exact_whole(rows)
     independent = independent_columns(Z)
     if len(independent) == Z.ncols():  # nothing is left
@@ -374,7 +374,7 @@ def add_remaining_rows(
 
 
 def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conflict:
-    """Convert multipliers of scaled rows to a conflict with integer multipliers of the data."""
+    """Convert multipliers of scaled rows to a conflict with integer multipliers of data rows."""
     true = found.multipliers
     if signed.factors is not None:
         powers = (np.frexp(signed.factors[found.rows])[1] - 1).tolist()
@@ -434,7 +434,7 @@ def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Mea
 
 
 def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -> float:
-    """Compute the distance from the origin of a point of the convex hull, rounded up."""
+    """Compute the length of a convex combination of rows, rounded up."""
     if len(rows) * signed.dimension <= EXACT_ENTRIES:
         x = flint.fmpq_mat(1, len(rows), multipliers) * signed.exact(rows)
         total = sum(multipliers, flint.fmpq(0))

@@ -62,7 +62,7 @@ class Basis(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Estimates, standard errors and bounds for a printed table; slow bounds are left out."""
+    """Estimates, standard errors and bounds to print, without bounds that take long to compute."""
 
     estimates: dict[Name, float]
     errors: dict[Name, float]
@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """The fitted limiting model: all coefficients, with 0 for arbitrary ones, and their errors."""
+    """Fitted coefficients (0 where not identified), standard errors and log-likelihood."""
 
     estimates: Array
     errors: Array
@@ -140,7 +140,7 @@ class LimitingModel:
         return cls(asked.family, asked.names, reasons, data, none, components, work)
 
     def cost(self, fits: int = 1) -> float:
-        """Estimate the number of multiplications that this many fits take."""
+        """Estimate the number of multiplications that `fits` fits of the model take."""
         width, entries = float(len(self.names)), int(self.data.X.size)
         return fits * 20 * width * (entries + width**2)
 
@@ -158,7 +158,7 @@ class LimitingModel:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the columns are too many for an information matrix, and sparse."""
+        """Whether the design is sparse, with too many columns for an information matrix."""
         dense = isinstance(self.data.X, np.ndarray) or len(self.names) <= WIDE
         return not dense and self.family in GLM and self.data.link != "log"
 
@@ -306,7 +306,7 @@ class LimitingModel:
 
     @cached_property
     def table(self) -> Table | None:
-        """Estimates, errors and bounds for printing, or None if slow, impossible or interrupted."""
+        """Estimates, standard errors and bounds to print; None if slow or not computable."""
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
             wide = 50.0 * self.data.X.size * (10 + len(self._finite))
@@ -342,7 +342,7 @@ class LimitingModel:
         return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
-        """Return the row numbers of the whole regression, or of its limiting model if `limit`."""
+        """Return the numbers of all rows or, with `limit`, of those in the limiting model."""
         if not limit:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
@@ -353,14 +353,14 @@ class LimitingModel:
         return np.flatnonzero(possible > (self.family == "multinomial"))
 
     def _groups(self, *, limit: bool) -> NDArray[np.intp] | None:
-        """Return the matched set or stratum of each row, None if the family has none."""
+        """Return each row's matched set or stratum, or None if the family has neither."""
         if self.components is None or limit:
             return self.components
         whole = np.zeros(len(self.components), dtype=np.intp)
         return whole if self.data.groups is None else self.data.groups
 
     def _basis(self, rows: NDArray[np.intp], *, limit: bool) -> Basis:
-        """Return a basis of the columns on some rows, orthogonal if these are few and dense."""
+        """Return columns that span the design on the given rows, orthogonal if few and dense."""
         X, groups = self.data.X, self._groups(limit=limit)
         part = X if len(rows) == X.shape[0] else X[rows]
         if groups is not None:
@@ -383,7 +383,7 @@ class LimitingModel:
         return Basis(Z[:, :rank] * size, scale[:, None] * T * size)
 
     def _possible(self, *, limit: bool) -> Mask:
-        """Return a mask of the labels or thresholds that are possible for each row.
+        """Return which labels or thresholds enter the likelihood of each row, as a mask.
 
         It has a column per label (multinomial), or one for each threshold of the label (ordinal).
         """
@@ -437,7 +437,7 @@ class LimitingModel:
 
 
 def _too_many(what: str, count: int) -> str:
-    """Explain why so many coefficients are not estimated, or return an empty text."""
+    """Return why `count` coefficients are too many to compute `what`, or an empty text."""
     if count <= MOST_COEFFICIENTS:
         return ""
     return (
@@ -489,7 +489,7 @@ def _independent(information: Array) -> Array | None:
 def _lowest(
     evaluate: Evaluate, start: Array, row: Array, free: Array, least: float
 ) -> tuple[float, Array]:
-    """Find the lowest row·b where the profile log-likelihood is `least`; return row·b and b.
+    """Find the lowest row·b at which the profile log-likelihood reaches `least`; also return b.
 
     The profile is concave and rising, so Newton's method never passes the root from below.
     """

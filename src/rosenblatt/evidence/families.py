@@ -117,7 +117,7 @@ class Question:
 
     @property
     def columns(self) -> dict[str, list[int]]:
-        """For each column, the indices of its coefficients: one, or one per label."""
+        """Indices of the coefficients of each column: one, or one per label."""
         places: dict[str, list[int]] = {}
         for j, name in enumerate(self.names):
             places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
@@ -345,14 +345,14 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
 
 
 def _refuse_rows(wrong: Any, describe: Callable[[int], str]) -> None:
-    """Raise RowError with a description of the first row of y that is wrong, if there is one."""
+    """Raise RowError for the first row of y that is marked in `wrong`, if there is one."""
     if wrong.any():
         row = int(wrong.argmax())
         raise RowError("y, ", row, f": {describe(row)}")
 
 
 def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the labels of y in order, and the index of each; 2.0 is called 2, as in a file."""
+    """Return the sorted labels of y, and the label index of each row; label 2.0 becomes 2."""
     labels, codes = index_labels(y)
     if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
         labels = np.array([int(label) for label in labels.tolist()])
@@ -516,7 +516,7 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
 
 
 def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
-    """Return X[a] - X[b] exactly, and the number of extra rows and columns for lost digits.
+    """Return X[a] - X[b] exactly, with extra rows and columns for lost digits, and their count.
 
     Rounding errors are kept in extra columns at the end. For each of them an extra row at the end
     makes its coefficient equal to that of the column that it belongs to.

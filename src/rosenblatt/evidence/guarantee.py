@@ -80,7 +80,7 @@ class Guarantee:
 
     @property
     def advice(self) -> str | None:
-        """Advice to scale the columns, or None if that would not lower the bound much."""
+        """Advice to scale the columns, or None if scaling would not lower the bound much."""
         before, after = self.bound, None if self.scaled is None else self.scaled.bound
         if before is None or after is None or before < WORTH_SAYING * after:
             return None

@@ -90,7 +90,7 @@ class DistinctRows:
         return SignedRows.plain(self.examples.some(self.rows))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
-        """Return a conflict of these rows with exact multipliers, or None if there is none."""
+        """Return a conflict of the given rows with exact multipliers, or None if there is none."""
         found = solve_multipliers(self.signed, rows)
         if found is None:
             return None
@@ -110,7 +110,7 @@ class DistinctRows:
 
 @dataclass(eq=False)
 class Node:
-    """A node of the search tree: rows fixed as mistakes or correct, and a cost bound."""
+    """Node of the search tree: rows fixed as mistakes or correct, and a lower bound on the cost."""
 
     wrong: tuple[int, ...] = ()
     right: tuple[int, ...] = ()
@@ -167,13 +167,13 @@ class Master:
         return True
 
     def drop(self, places: Sequence[int]) -> None:
-        """Remove the constraints at these positions."""
+        """Remove the constraints at the given positions from the linear program."""
         self.highs.deleteRows(len(places), np.array(places, dtype=np.int32))
         gone = set(places)
         self.sets = {rows: None for j, rows in enumerate(self.sets) if j not in gone}
 
     def refuse(self, rows: Set) -> None:
-        """Remove a set of rows that is not a conflict, and never accept it again."""
+        """Remove a set of rows that is not a conflict, and never use it as a constraint again."""
         self.refused.add(rows)
         self.pool.pop(rows, None)
         self.rows, self.starts = _join_sets(list(self.pool))
@@ -214,7 +214,7 @@ class Master:
                 return True
 
     def drop_inactive(self) -> None:
-        """Remove constraints that are not tight if there are too many."""
+        """Remove the constraints that are not tight, if there are too many constraints."""
         if len(self.sets) > SPARE * self.n + 100:
             hit = np.array(self.highs.getSolution().row_value)
             self.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
@@ -234,14 +234,14 @@ class Shares:
     each: dict[Set, int]
 
     def bound(self, wrong: Set, costs: Sequence[int]) -> int:
-        """Return a lower bound on the cost of any w that misclassifies the rows `wrong`."""
+        """Return a lower bound on the cost of any w that misclassifies all rows in `wrong`."""
         hit = set(wrong)
         total = sum(share for rows, share in self.each.items() if hit.isdisjoint(rows))
         return sum(costs[i] for i in wrong) - (-total // self.over)
 
 
 class HittingSetSearch:
-    """The search for the cheapest hitting set, with known conflicts, the tree and open nodes."""
+    """Search for the cheapest hitting set: known conflicts, search tree, unsolved nodes."""
 
     def __init__(self, gap: Gap) -> None:
         self.gap, self.deadline = gap, NEVER
@@ -261,16 +261,16 @@ class HittingSetSearch:
 
     @property
     def best(self) -> int:
-        """The lowest cost that some weights are known to attain."""
+        """Lowest cost of mistakes that some weights are known to have."""
         return int(min(self.gap.cost, self.fewest))
 
     @property
     def bound(self) -> int:
-        """The lower bound on the cost of any weights that the tree proves so far."""
+        """Lower bound that the tree proves so far on the cost of any weights."""
         return min([self.best, self.node.bound, *(node.bound for node in self.open)])
 
     def run(self, most: float = math.inf) -> None:
-        """Solve the open node of lowest bound repeatedly, at most `most` times.
+        """Solve up to `most` nodes, lowest bound first, until the best cost is proved optimal.
 
         Ctrl-C may come between any two lines: a node stays open until its children are.
         """
@@ -290,7 +290,7 @@ class HittingSetSearch:
         self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
-        """Raise the bound of a node by cuts, and branch if the node stays open."""
+        """Raise a node's bound by adding conflicts; branch on a row if the node is not solved."""
         self.master.fix(node)
         if self._add_cuts(node):
             return
@@ -304,7 +304,7 @@ class HittingSetSearch:
         raise OutOfTimeError  # floats cannot tell different costs apart
 
     def _add_cuts(self, node: Node) -> bool:
-        """Add violated conflicts while the bound improves; return whether the node is closed."""
+        """Add violated conflicts while the bound rises; return whether the node is solved."""
         rounds, last = (ROOT_ROUNDS, ROOT_LAST) if node is self.root else (ROUNDS, LAST)
         values: list[float] = []
         reported = now()
@@ -345,7 +345,7 @@ class HittingSetSearch:
         return self.master.add(sets)
 
     def _is_conflict(self, rows: Set) -> bool:
-        """Return whether rows are a conflict in exact arithmetic; if not, never use them again."""
+        """Check exactly whether rows are a conflict; if not, never use them again."""
         if rows not in self.conflicts:
             exact = self.conflicts[rows] = self.distinct.make_conflict(rows)
             if exact is None:  # together with rows that x does not use they may still be a conflict
@@ -356,7 +356,7 @@ class HittingSetSearch:
         return self.conflicts[rows] is not None
 
     def _decide(self, numbers: Rows) -> Any:
-        """Find weights that classify some rows correctly, or else add a conflict among them."""
+        """Find weights that classify the given rows correctly, or add a conflict among them."""
         found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
         if isinstance(found, Conflict):
             rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
@@ -365,7 +365,7 @@ class HittingSetSearch:
         return found
 
     def _prove(self, node: Node) -> bool:
-        """Prove a node's bound exactly from dual values; return whether this closes the node."""
+        """Prove a node's bound exactly from dual values; return whether it meets the best cost."""
         while True:
             shares = self._round_shares(node)
             exact = [self._is_conflict(rows) for rows in shares.each]
@@ -394,7 +394,7 @@ class HittingSetSearch:
         return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
 
     def _round_shares(self, node: Node) -> Shares:
-        """Round the dual values down so that the sum for each open row is at most its cost."""
+        """Round dual values down until the conflicts of each unfixed row weigh at most its cost."""
         right, each = set(node.right), dict[Set, int]()
         scale, load = self.unit * self.over, [0] * len(self.costs)
         for rows, u in self._weighted_conflicts(node):
@@ -454,7 +454,7 @@ class HittingSetSearch:
         return left[0]
 
     def _try(self, hitting: list[int], cost: int) -> None:
-        """Find weights that misclassify only these rows, or a conflict without any of them."""
+        """Find weights that misclassify only the rows `hitting`, or a conflict without them."""
         x = np.zeros(len(self.costs))
         x[hitting] = 1.0
         if self._add_violated(x) or self.best <= cost:
@@ -510,7 +510,7 @@ class HittingSetSearch:
 
 
 def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
-    """Offer weights that classify some rows correctly, or return a conflict among these rows.
+    """Offer weights that classify the given rows correctly, or return a conflict among them.
 
     The result is True if some exact w separates the rows, and False if that is undecided. `cost`
     is that of all other rows. Rounding decides

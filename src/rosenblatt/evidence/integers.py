@@ -95,7 +95,7 @@ def unit_of(examples: Examples) -> int:
 
 
 def is_quick(examples: Examples, most: int) -> bool:
-    """Return whether exact arithmetic is fast here, because numbers are few and short.
+    """Return whether the data have so few and short numbers that exact arithmetic is fast.
 
     Where exponents differ much the integers are long, and the time grows with their square.
     """
@@ -110,7 +110,7 @@ def is_quick(examples: Examples, most: int) -> bool:
 def exact_products(
     weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
-    """Yield the exact signed scores y·(w·x) of some rows as integers in a unit.
+    """Yield the exact signed scores y·(w·x) of given rows, as integers in the given unit.
 
     Without `unit`, only the signs of the products can be compared.
     """
@@ -277,7 +277,7 @@ def _enumerate_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
 def zero_products(
     weights: Sequence[int], examples: Examples, rows: Rows, primes: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Return which rows have score w·x = 0 modulo each of some primes below 2^31."""
+    """Return which rows have a score w·x that is 0 modulo all given primes (each below 2^31)."""
     weights, examples = _drop_zero_weights(weights, examples)
     x0, zero = examples.x0, np.ones(len(rows), dtype=bool)
     features, done = weights[1:] if x0 else weights, 0
@@ -379,7 +379,7 @@ _codes: WeakKeyDictionary[Examples, Codes] = WeakKeyDictionary()
 
 
 def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
-    """Add the code of each row n to codes[n], with -0.0 counted as 0.0."""
+    """Add a hash code of each row n of X to codes[n], the same for -0.0 and 0.0."""
     for n in range(len(codes)):
         for j in range(len(odd)):
             b = np.float64(X[n, j] + 0.0).view(np.uint64)
@@ -455,7 +455,7 @@ def group_equal_rows(
 
 @functools.lru_cache(maxsize=8)
 def _odd_constants(count: int) -> Codes:
-    """Return pseudorandom odd constants from splitmix64; multiplying by one loses no bits."""
+    """Return pseudorandom odd 64-bit constants, by which multiplication is invertible."""
     z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -60,7 +60,7 @@ ProgressCallback = Callable[[Point, int], None]
 
 
 class SolverProgress(StatusLine):
-    """The status line of a long run, and the last solution of the solver."""
+    """Status line of a long run of the solver, and the solver's latest solution."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class SolverProgress(StatusLine):
         self.passes = 0
 
     def tell(self, point: Point, passes: int) -> None:
-        """Keep a solution, and show it if it is time for an update."""
+        """Store the solver's latest solution, and refresh the status line if it is due."""
         self.point, self.passes = point, passes
         known = "no separator yet"
         if point.lower > 0:
@@ -144,7 +144,7 @@ class WorkingSet:
         return self.rows[self.members], u / (float(u.sum()) or 1.0)
 
     def improve(self, best: Point, w: Floats, least: float) -> Point:
-        """Return the better solution of `best` and w, with the better lower and upper bounds."""
+        """Return the better of `best` and w, with the better of their bounds on the margin."""
         length = float(np.sqrt(w @ w))
         lower = least / length if length > 0 else -np.inf
         upper = best.upper
@@ -155,7 +155,7 @@ class WorkingSet:
         return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
 
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add rows that bring the point nearer to the origin; return whether there are any."""
+        """Add those of the rows `worst` that improve the point; return whether there are any."""
         level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
@@ -274,7 +274,7 @@ def admit(Z, j, c, k):
 
 
 def adjust(Z, c, k, inside):
-    """Move to the best multipliers; drop active rows whose multiplier reaches 0."""
+    """Minimize the norm over the active rows, dropping each whose multiplier reaches 0."""
     while True:
         p, drift = best(Z, c, k)
         if drift > DRIFT:
@@ -299,7 +299,7 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """Return the multipliers of least residual, and an estimate of the rounding error.
+    """Return the multipliers of active rows with least residual, and an estimate of rounding error.
 
     The residual is stored in c.v. It is refined twice by its products with the members, so that it
     is accurate relative to its own size even where Σ u z nearly cancels.
@@ -369,14 +369,14 @@ def upper(L, k, b):
 
 @functools.cache
 def bind() -> None:
-    """Register with Numba the functions that this file's kernels call."""
+    """Register the helper functions of the kernels with Numba."""
     scoring.bind()
     helpers(lower, upper, fastmath=REORDER)
     helpers(dismiss, best, rebuild, adjust, admit, worst)
 
 
 def _work(Z: Dense | Sparse, lengths: Floats, c: ActiveSet, *others: Any) -> int:
-    """Estimate the work of a call: one pass over the rows per row added.
+    """Estimate the work of one `find_nearest` call: one pass over the rows per row added.
 
     Assume four times as many rows as features, and take half of that, because this loop takes
     longer to compile than others.

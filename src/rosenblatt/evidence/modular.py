@@ -150,7 +150,7 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
 
 
 def lift(values: Ints, prime: int) -> Ints | None:
-    """Find small integers proportional to some values modulo a prime, or return None."""
+    """Find small integers proportional to the given values modulo a prime, or return None."""
     whole = np.where(values > prime // 2, values - prime, values)
     if np.abs(whole).max() <= SMALL:
         return whole
@@ -324,7 +324,7 @@ def combine_rows(
 
 
 def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
-    """Find integers over a common divisor that equal the values modulo a number, or None."""
+    """Find fractions with a common divisor that equal the values modulo `modulus`, or None."""
     bound, divisor = isqrt(modulus // 2), 1
     result: list[int] = []
     for value in values.tolist():
@@ -363,7 +363,7 @@ def eliminate(equations: Ints, more: Ints, prime: int) -> tuple[Ints, list[int]]
 
 
 def solve(equations: Ints, values: Ints, prime: int) -> Ints:
-    """Replace the leading values of equations so that all hold modulo the prime."""
+    """Set each equation's leading value so that all equations hold modulo the prime."""
     values = values.copy()
     if len(equations):
         leads = leading_places(equations)

@@ -181,7 +181,7 @@ def enumerate_few_points(gap: Gap) -> None:
 
 
 def hit_few_conflicts(gap: Gap) -> None:
-    """Search by hitting sets if there are very few rows, whatever the time limit."""
+    """Search by hitting sets if the rows are very few, ignoring the time limit."""
     if is_quick(gap.examples, TINY):
         narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 

@@ -215,7 +215,7 @@ def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | No
 
 
 def _split(W: Any) -> list[tuple[Ints, Ints]]:
-    """Split W into parts that share no column; return their rows and independent columns."""
+    """Split W into parts that share no column; return each part's rows and independent columns."""
     columns = independent(W)
     some = W[:, columns].tocsr()
     graph = sparse.csr_array((some.data != 0, some.indices, some.indptr), shape=some.shape)
@@ -236,7 +236,7 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
 
 
 def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
-    """Describe the directions of separation by their coordinates, for numbers of any size."""
+    """Describe the directions of separation in exact fractions, for numbers of any size."""
     examples, deadline = asked.constraints.examples, watch.deadline
     rows, count = np.flatnonzero(found.separated), len(asked.names)
     spanning = found.spanning
@@ -262,7 +262,7 @@ def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
 
 
 def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
-    """Describe the directions that are zero on the given rows."""
+    """Compute the subspace of directions that are zero on the rows `spanning`."""
     signed = SignedRows(examples, np.ones(examples.d), deadline=deadline)
     return compute_quotient(signed, spanning)
 

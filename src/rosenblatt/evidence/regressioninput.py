@@ -1,4 +1,4 @@
-"""Reading a regression in any of its forms, and creating its signed rows.
+"""Read a regression from arrays, a frame, a formula or a model, and create its signed rows.
 
 A regression may be given as X and y, as a frame or a file and the names of columns, as a formula
 and its data, or as a model of another package.
@@ -51,7 +51,7 @@ def question(
     groups: Any = None,
     target: Target = None,
 ) -> Question:
-    """Read a regression in any of its forms, and create its signed rows.
+    """Read a regression from arrays, a frame, a formula or a model; create its signed rows.
 
     The forms are X and y, a frame or a file and the column of its target, a formula and its data,
     and a model.
@@ -120,7 +120,7 @@ def _add_likelihood(regression: Question, model: ForeignModel) -> Question:
 
 
 class Given(NamedTuple):
-    """What the user has given: a table and a target, or a formula and its data."""
+    """Input from the user: a table and a target, or a formula and its data."""
 
     X: Any
     y: Any

@@ -266,7 +266,7 @@ def _decide_two(
 
 
 def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separability | None:
-    """Return a result from pairs of equal rows with different labels, or None without any.
+    """Return the result that equal rows with different labels prove; None if there are none.
 
     One pass finds the pairs. Small data are left to `separability_of`, which finds out more.
     """
@@ -287,7 +287,7 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
 
 class _Search(Blocks):
-    """A decision in progress: the working set, the blocks of all rows, and a summary of them."""
+    """Decision on separability in progress: the working set, all blocks, and a data summary."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
@@ -534,7 +534,7 @@ class _Search(Blocks):
         return self._sift(functools.partial(find_lowest, to_unit_length(weights), self.unit, share))
 
     def _sift(self, work: Work[Sifted]) -> Sifted:
-        """Run a search on all blocks, and combine the rows found."""
+        """Run `work` on every block, and combine the rows that it finds."""
         self.passes += 1
         parts = list(self.each(work))
         least = min(part.least for part in parts)
@@ -570,7 +570,7 @@ def _thin(samples: Sequence[Examples]) -> Examples:
 
 
 def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
-    """Draw a random integer vector that is orthogonal to some rows."""
+    """Draw a random integer vector that is orthogonal to the given rows."""
     table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
     chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
     return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())
@@ -580,12 +580,12 @@ def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
 
 
 def summarize_block(block: Examples, first: int) -> DataSummary:
-    """Return a summary of the rows of a block."""
+    """Return the radius R of a block of rows, and the largest entry of each column."""
     return summarize(block.merged())
 
 
 def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Examples]:
-    """Return a summary of a block, its labels, and an even sample of its rows."""
+    """Return a summary of a block, its labels, and an evenly spaced sample of its rows."""
     block = block.merged()
     few = block.pick(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
     return summarize(block), pack_labels(block, first), few
@@ -599,7 +599,7 @@ def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Tota
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """Rows found in a pass over a block, or over all blocks."""
+    """Rows with the lowest scores in a block, or in all blocks."""
 
     low: Examples  # rows that may join the working set
     scores: Floats  # scores of these rows

@@ -325,7 +325,7 @@ def separation_of(regression: Question, watch: Watch) -> Separation:
 
 
 def infinite_columns(examples: Examples) -> list[str]:
-    """Return the features whose estimates in a logistic regression are infinite."""
+    """Return the features whose estimates in a logistic regression would be infinite."""
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
     table = as_design(examples.X, names, bool(examples.x0))
     s = separation_of(question_of(table, examples.y, "binomial", True), Watch())
@@ -348,7 +348,7 @@ def spelled(name: Name) -> str:
 
 
 def summary(s: Separation) -> str:
-    """Return a summary of the result in one line."""
+    """Return a summary of the separation in one line."""
     if s.kind == "undecided":
         known = plural(len(s.rows), "row is separated", "rows are separated")
         return f"undecided: {s.reason}" + (f"; at least {known}" if s else "")
@@ -401,7 +401,7 @@ def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
 
 
 def next_steps(s: Separation) -> list[tuple[str, str]]:
-    """Return useful next calls, each with a description of its result."""
+    """Return Python expressions to evaluate next, each with a description of its value."""
     if not s or s.limit is None:
         return []
     steps, table = [], s.limit.table

@@ -99,7 +99,7 @@ def summarize(examples: Examples) -> DataSummary:
 
 
 def _are_far_apart(columns: Floats, far: float) -> bool:
-    """Return whether the largest entries of nonzero columns differ by more than a factor."""
+    """Return whether the largest entries of nonzero columns differ by more than a factor `far`."""
     used = columns[columns > 0]
     return bool(used.max(initial=0.0) / far > used.min(initial=math.inf))
 
@@ -175,7 +175,7 @@ def _unit_scale(a: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """A subspace of weights that give some rows score 0: w[pivots] = -fill · w[others]."""
+    """Subspace of the weights with score 0 on given rows: w[pivots] = -fill · w[others]."""
 
     pivots: Rows
     others: Rows
@@ -208,7 +208,7 @@ class SignedRows:
     def plain(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Return rows all scaled by one factor, which keeps the ratios of margins."""
+        """Create signed rows that are all scaled by one factor, which keeps ratios of margins."""
         columns = (look or summarize(examples)).columns
         unit = _unit_scale(columns.max(initial=0.0))
         return cls(examples, np.full(len(columns), unit), deadline=deadline)
@@ -217,7 +217,7 @@ class SignedRows:
     def even(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Return rows scaled per column, and per row if row lengths still differ much."""
+        """Create signed rows scaled per column, and per row if row lengths still differ much."""
         columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
         x0, units = abs(examples.x0), columns[bool(examples.x0) :]
         rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
@@ -298,7 +298,7 @@ class SignedRows:
         return all(excess > 0 for _, excess in self.find_below(w, flint.fmpq(0)))
 
     def take(self, rows: Rows) -> Any:
-        """Return some rows in floats, as an array or, if the data are sparse, a CSR matrix."""
+        """Return the given rows in floats: a CSR matrix if the data are sparse, else an array."""
         signs = self.examples.y[rows].astype(np.float64)
         if self.factors is not None:
             signs *= self.factors[rows]
@@ -315,7 +315,7 @@ class SignedRows:
         return Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ fill
 
     def exact(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return some rows as exact fractions."""
+        """Return the given rows as exact fractions."""
         Z = self.exact_whole(rows)
         if self.quotient is None:
             return Z
@@ -326,7 +326,7 @@ class SignedRows:
         return others - pivots * self.quotient.fill if len(self.quotient.pivots) else others
 
     def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return some rows as exact fractions in all columns, before any are projected out."""
+        """Return the given rows as exact fractions in all columns, including projected-out ones."""
         self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.augmented_rows(index)
@@ -391,7 +391,7 @@ class SignedRows:
 
 
 def take_columns(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
-    """Return a matrix of some columns of Z."""
+    """Return the given columns of a matrix Z as a matrix."""
     table = Z.tolist()
     return flint.fmpq_mat(
         Z.nrows(), len(columns), [row[j] for row in table for j in columns.tolist()]
@@ -424,7 +424,7 @@ def scale_near_one(w: Floats) -> Floats:
 def least_margin(
     examples: Examples, weights: Vector, rows: Rows, shares: Floats | None = None
 ) -> float:
-    """Return the least distance of some rows from the hyperplane, rounded down.
+    """Return the least distance of the given rows from the hyperplane, rounded down.
 
     The distance of each row is multiplied by its share, 1 by default.
     """
@@ -503,7 +503,7 @@ class ExactSolver:
         self.u = to_fractions(multipliers[keep])
 
     def run(self, *, widest: bool = False) -> Alternative | None:
-        """Find separating weights, or multipliers that sum to zero; None after too many steps.
+        """Find separating weights, or multipliers that sum rows to zero; None after many steps.
 
         With `widest`, the weights have the widest margin.
         """

@@ -34,7 +34,7 @@ class Weighting:
     shares: Numbers
 
     def fault(self, sets: int) -> str:
-        """Return what is wrong with these weights on `sets` conflicts, or an empty text."""
+        """Return why the weighting does not fit a proof of `sets` conflicts, or an empty text."""
         if self.over <= 0:
             return "its denominator is not a positive integer"
         if len(self.sets) != len(self.shares) or min(self.shares, default=1) <= 0:
@@ -65,7 +65,7 @@ class Tree:
 
     @property
     def branches(self) -> int:
-        """Number of branches."""
+        """Number of nodes that branch on a row."""
         return sum(node >= 0 for node in self.nodes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,8 +109,8 @@ class Tree:
                 rows.append(node)
                 continue
             if -1 - node >= len(self.weightings):
-                none = f"the tree has no weighting {quote(-1 - node)}"
-                return RowError(f"node {at:,}, a leaf: {none}")
+                uses = f"node {at:,} is a leaf that uses weighting {quote(-1 - node)}"
+                return RowError(f"{uses}, but the tree has no such weighting")
             if wrong := path.check_leaf(self.weightings[-1 - node], need):
                 return wrong.prefix(f"node {at:,}, a leaf: ")
             while rows and path.turn(rows[-1]):
@@ -140,7 +140,7 @@ class _Path:
         self.sets_of = np.split(owners, ends[:-1])
 
     def descend(self, n: int) -> RowError | None:
-        """Set row n to wrong; return why the tree cannot branch on this row, or None if it can."""
+        """Mark row n as a mistake; return an error if the tree cannot branch on it, else None."""
         place = self.places.get(n)
         if place is None:
             return RowError(f"row {quote(n)} of the proof, counted from 0, has no known cost")
@@ -150,7 +150,7 @@ class _Path:
         return None
 
     def turn(self, n: int) -> bool:
-        """Set row n to right after its first subtree, and to open after its second subtree.
+        """Mark row n as correct after its first subtree, and as undecided after its second.
 
         Returns whether both subtrees are done.
         """
@@ -168,7 +168,7 @@ class _Path:
         self.hits[self.sets_of[place]] += step
 
     def check_leaf(self, weighting: Weighting, need: int) -> RowError | None:
-        """Return why these weights fail to prove a cost of `need` at this leaf, or None."""
+        """Return why the weighting does not prove a cost of `need` at a leaf, or None."""
         total, heavy = self._add_shares(weighting)
         over = weighting.over
         if heavy is not None:
@@ -182,7 +182,7 @@ class _Path:
         return RowError(f"the mistakes cost {found}, together less than {quote(need)}")
 
     def _add_shares(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
-        """Add up the weights of conflicts without a fixed mistake; report a row given too much."""
+        """Add up the weights of conflicts without mistakes; return a row that has too much."""
         fits = max(self.dearest * weighting.over, sum(weighting.shares)) < FITS
         kind = np.int64 if fits else object  # Python integers never overflow
         sets, shares = np.array(weighting.sets, dtype=np.intp), np.array(weighting.shares, kind)

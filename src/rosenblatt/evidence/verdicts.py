@@ -148,7 +148,7 @@ class Separability:
 
     @property
     def lower_bound(self) -> int:
-        """Lower bound on the number of mistakes of any line, shown by the conflicts."""
+        """Lower bound on the mistakes of any linear classifier, shown by the conflicts."""
         if self.proof is None or self.labels:  # conflicts may share an example
             return min(1, len(self.conflicts))
         return len(self.proof.conflicts)
@@ -192,7 +192,7 @@ class Separability:
         return [(n, self._label(r)) for n, r in self.support.tolist()]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict as JSON, with rows numbered as the interface numbers them."""
+        """Return the verdict as JSON; rows count from 1 on the command line, from 0 in Python."""
         number = self.row_names.number
         return {
             "verdict": self.verdict,
@@ -207,7 +207,7 @@ class Separability:
         }
 
     def with_data_rows(self) -> Separability:
-        """Return the verdict with row numbers of the whole data, if some rows were dropped."""
+        """Return the verdict with row numbers that count dropped rows of the data too."""
         at = self.row_names.positions
         if at is None:
             return self
