@@ -62,7 +62,7 @@ WIDE = 1000  # with more columns, changing one weight has too little effect
 
 
 def sprint(gap: Gap, threads: int | None = None) -> None:
-    """Fit a logistic regression, then take two random walks from its weights to fewer mistakes."""
+    """Fit a logistic regression, and search from its weights by two random walks."""
     too_wide = (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES
     if not gap.goes_on or too_wide or "walkers" in gap.kept:
         return
@@ -200,7 +200,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Offer the thread's best weights to `gap`; if refused, offer some deeper in their cell."""
+        """Offer the thread's best weights to `gap`; if refused, offer ones deeper in their cell."""
         w = self.w
         if not gap.offer(self.landscape.weights_of(w)):
             middle = move_to_center(self.landscape.board, w, self.rng, lambda: gap.deadline.over)

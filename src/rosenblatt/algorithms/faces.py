@@ -59,7 +59,7 @@ class Arrangement:
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
-        """Yield all sets of dimension − 2 rows; weights orthogonal to such a set form a plane."""
+        """Yield all sets of dimension - 2 rows, each orthogonal to a plane of weights."""
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
@@ -312,7 +312,7 @@ def _plain(numbers: Sequence[int]) -> Vector:
 
 
 def independent(rows: Sequence[Vector]) -> list[int]:
-    """Return the indices of the leftmost independent columns, which span all columns."""
+    """Return the indices of the leftmost linearly independent columns of the rows."""
     if not rows:
         return []
     table, _, rank = flint.fmpz_mat(rows).rref()

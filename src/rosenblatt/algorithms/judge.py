@@ -85,7 +85,7 @@ class Judge:
             return math.inf
 
     def wrong(self, w: Floats) -> Rows:
-        """Return the rows that w misclassifies, except those of weight 0."""
+        """Return the rows of nonzero weight that w misclassifies."""
         each = self.blocks.each(lambda block, first: first + self._mistakes(w, block))
         return np.concatenate(list(each))
 

@@ -1,4 +1,4 @@
-"""The sieve: drop candidates as soon as some of the rows show that they cannot win.
+"""The sieve: drop candidates as soon as a few rows show that they cannot win.
 
 A w cannot enter the pocket once it certainly makes as many mistakes as the pocket, so most
 candidates need not be judged on every row. Three ideas make this fast:
@@ -518,7 +518,7 @@ def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[lis
 
 
 def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
-    """Emit LLVM code for the dot products of some parts of a tile with each vector.
+    """Emit LLVM code for the dot products of parts of a tile's rows with each vector.
 
     LLVM recognizes this pattern as one instruction, made for audio: multiply 16-bit numbers and
     add the products in pairs.

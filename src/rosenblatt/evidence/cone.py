@@ -64,7 +64,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Watch:
-    """The deadline of a decision, and a callback that reports progress after each pass."""
+    """Deadline for finding separated rows, and a callback that reports progress after each pass."""
 
     tell: ProgressCallback = lambda point, passes: None
     deadline: Deadline = NEVER
@@ -152,7 +152,7 @@ def direction_of(constraints: Constraints, watch: Watch, row: int | None = None)
 def _without_pinned(
     constraints: Constraints, deadline: Deadline
 ) -> tuple[SignedRows, list[Alternative]]:
-    """Project out the pinned rows, on which every direction is 0; also return a basis of them.
+    """Project out the pinned rows, on which every direction is 0; also return their basis.
 
     A pinned row z requires γ·z = 0. The rows that span are returned with multipliers of 0.
     """
@@ -181,7 +181,7 @@ def spanning_rows(examples: Examples, among: Any, deadline: Deadline) -> list[in
 
 
 def explain_end(end: BaseException) -> str:
-    """Describe why a decision ended early: interrupted, or out of time."""
+    """Describe why a computation ended early: interrupted, or out of time."""
     return "interrupted" if isinstance(end, KeyboardInterrupt) else "the time limit was reached"
 
 
@@ -436,7 +436,7 @@ def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
 
 
 def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step + c·g, with c so large that it stays positive on those rows where g is."""
+    """Return step + c·g with c so large that the sum is positive on each row where g is."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

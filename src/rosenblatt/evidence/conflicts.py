@@ -136,7 +136,7 @@ class Finder:
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
-    """Search for cheap conflicts in several rounds, each with other random costs.
+    """Search for cheap conflicts in several rounds, each with new random costs.
 
     Each round minimizes at random costs, then exchanges rows to lower the given costs.
     """

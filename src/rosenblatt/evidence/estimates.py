@@ -123,7 +123,7 @@ class LimitingModel:
         reasons: Mapping[Name, str],
         deadline: Deadline = NEVER,
     ) -> LimitingModel:
-        """Create the limiting model, to be fitted later, without a copy of the design."""
+        """Create the limiting model without copying the design; it is fitted when first needed."""
         work = min(max(SPEED * deadline.left, LEAST), QUICK)
         data = asked.data
         assert data is not None
@@ -145,7 +145,7 @@ class LimitingModel:
         return fits * 20 * width * (entries + width**2)
 
     def not_to_fit(self) -> str:
-        """Return why the limiting model cannot be fitted here, or an empty text if it can."""
+        """Return why the limiting model cannot be fitted, or an empty text if it can."""
         if self.data.unfitted:
             return self.data.unfitted
         weights = self.data.weights
@@ -232,7 +232,7 @@ class LimitingModel:
 
     @one_blas_thread()
     def reduced(self) -> ReducedModel:
-        """Return the overlapping rows, with columns that are independent on these rows."""
+        """Return the rows that overlap, with columns that are linearly independent on them."""
         if self.family in ("multinomial", "ordinal"):
             raise ValueError(
                 f"with family={self.family!r} there is no reduced design, because a row can be "

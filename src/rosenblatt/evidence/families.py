@@ -100,7 +100,7 @@ class Observations(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A regression whose separation is to be decided: signed rows and names of coefficients."""
+    """Regression to test for separation: its signed rows and the names of its coefficients."""
 
     family: str
     fit_intercept: bool

@@ -149,7 +149,7 @@ def product_signs(
 def _drop_zero_weights(
     weights: Sequence[int], examples: Examples
 ) -> tuple[Sequence[int], Examples]:
-    """Drop the columns of weight zero from a dense table, if these are at least half of all."""
+    """Drop the columns of weight zero from a dense table, if they are at least half of all."""
     first = int(bool(examples.x0))
     used = [j for j, v in enumerate(weights[first:]) if v]
     X = examples.X
@@ -236,7 +236,7 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
 
 
 def add_totals(totals: Sequence[Total]) -> Total:
-    """Add up sums in different units; the result is in the smallest of these units."""
+    """Add up sums given in different units; the result is in the smallest unit."""
     unit = min(total[1] for total in totals)
     columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
     return [sum(column) for column in columns], unit
@@ -263,7 +263,7 @@ def _sums_by_column(
 
 
 def _enumerate_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys in order, and the position of each key among these."""
+    """Return the distinct keys in order, and the index of each key among the distinct ones."""
     least = int(keys.min()) if len(keys) else 0
     if int(keys.max(initial=least)) - least > len(keys):
         found, places = np.unique(keys, return_inverse=True)
@@ -337,7 +337,7 @@ def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
-    """Return a lower bound on the rank, from ranks modulo primes; it is nearly always exact."""
+    """Return a lower bound on the rank of rows, from ranks modulo primes; nearly always exact."""
     import flint
 
     table = flint.fmpz_mat(rows)

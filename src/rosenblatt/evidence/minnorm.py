@@ -121,7 +121,7 @@ class ActiveSet(NamedTuple):
 
 
 class WorkingSet:
-    """The rows that the solver considers, and the active set among these rows."""
+    """Rows that the solver considers, and the active set within them."""
 
     def __init__(self, signed: SignedRows) -> None:
         self.signed = signed
@@ -155,7 +155,7 @@ class WorkingSet:
         return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
 
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add those of the rows `worst` that improve the point; return whether there are any."""
+        """Add rows of `worst` that bring the point nearer to the origin; return if any do."""
         level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:

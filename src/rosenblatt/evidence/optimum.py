@@ -160,7 +160,7 @@ def fewest_of(
 
 
 def decide_few_rows(gap: Gap) -> None:
-    """Decide whether some w classifies all rows correctly, if there are few rows."""
+    """Decide whether a w classifies all rows correctly, if there are few rows."""
     examples = gap.examples
     if not is_quick(examples, FEW_NUMBERS):
         return
@@ -187,7 +187,7 @@ def hit_few_conflicts(gap: Gap) -> None:
 
 
 def bound_quickly(gap: Gap) -> None:
-    """Raise the bound by conflicts found at once, such as equal rows with different labels."""
+    """Raise the lower bound by conflicts found at once, such as equal rows of different labels."""
     bound_by_disjoint(gap, NOW)
 
 

@@ -279,7 +279,7 @@ def _determined(quotient: Quotient, dimension: int) -> Mask:
 
 
 def find_droppable(space: Space, asked: Question) -> list[str]:
-    """Find few columns (one if possible) without which no row is separated."""
+    """Find a small set of columns (one if possible) without which no row is separated."""
     whole, F, why = space.whole, space.moved, space.why
     assert whole is not None
     places = asked.columns

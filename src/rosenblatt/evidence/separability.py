@@ -403,7 +403,7 @@ class _Search(Blocks):
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
-        """Extend a decision from the working set to all rows, or add rows to the set."""
+        """Extend a decision about the working set to all rows, or add rows that contradict it."""
         if decision.measured is not None:
             return self._extend_separator(decision, decision.measured)
         if not decision.weights:
@@ -626,7 +626,7 @@ def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: in
 def measure_block(
     weights: Vector, most: int, block: Examples, first: int
 ) -> tuple[float, Examples]:
-    """Compute the exact margin of weights on a block; also return rows on this margin."""
+    """Compute the exact margin of weights on a block; also return rows that attain it."""
     block = block.merged()
     found = measure(SignedRows.plain(block), weights, None)
     return found.margin, block.pick(found.support[:most], first)

@@ -273,7 +273,7 @@ class SignedRows:
         return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
 
     def find_below(self, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
-        """Yield rows whose signed score may be at most `level`, with the exact difference."""
+        """Yield rows whose signed score may be at most `level`, with the exact difference to it."""
         s, bound, unit = self._scores_of_fractions(w)
         at = round_fraction(level / unit)
         near = np.flatnonzero(s <= at + bound + abs(at) * 2.0**-50)
@@ -343,7 +343,7 @@ class SignedRows:
         return flint.fmpq_mat(int(n), int(d), entries)
 
     def check_time(self, rows: Sequence[int], *, sides: int = 1, width: int = 1) -> None:
-        """Raise OutOfTimeError if a system of these rows cannot be solved by the deadline.
+        """Raise OutOfTimeError if a linear system of the rows cannot be solved by the deadline.
 
         Solving cannot be interrupted, so its time is estimated from a few of the rows. Dixon's
         lifting finds 61 bits of the solution with each product of the k × k matrix and a vector:
@@ -466,7 +466,7 @@ class Alternative:
 
 
 def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | None:
-    """Find positive multipliers with which these rows sum to zero, or return None."""
+    """Find positive multipliers with which the given rows sum to zero, or return None."""
     if len(rows) > signed.dimension + 1:
         return None
     signed.check_time(rows)

@@ -122,7 +122,7 @@ class Tree:
 
 
 class _Path:
-    """Path from the root to a node: rows fixed as wrong or right, and conflicts hit."""
+    """Path from the root to a node: rows fixed as mistakes or correct, conflicts that are hit."""
 
     def __init__(self, sets: Sequence[Numbers], costs: Mapping[int, int]) -> None:
         self.places = {n: i for i, n in enumerate(costs)}

@@ -47,7 +47,7 @@ class MulticlassConflict(Conflict):
     def of(
         cls, conflict: Conflict, pairs_of: dict[int, tuple[int, int]], others: int
     ) -> MulticlassConflict:
-        """Convert a conflict of pairs of example and competing label to one of examples.
+        """Convert a conflict of (example, competing label) pairs to a conflict of examples.
 
         `pairs_of` has the example and the competing class of each row, of which an example has
         as many as there are `others`.
