@@ -348,7 +348,7 @@ class Enumeration:
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return how many bisections pay off before trying every row as a pivot is faster."""
+        """Return the number of bisections after which trying every row as a pivot is faster."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)

@@ -228,7 +228,7 @@ class CandidateWeights:
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
+        """Add mistakes on the given rows to `wrong`, and uncertain scores to `undecided`."""
         S = examples.product(rows, self.W)
         run_judge(S, self.w0, examples.y[rows], sizes, self.tolerance, wrong, undecided)
 
@@ -263,7 +263,7 @@ class JointCandidates(CandidateWeights):
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
+        """Add mistakes on the given rows to `wrong`, and uncertain scores to `undecided`."""
         S, y = examples.product(rows, self.W), examples.y[rows]
         run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
 

@@ -144,7 +144,7 @@ def fingerprint(examples: Examples) -> str:
 
 
 def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
-    """Begin a digest with shape and labels; the caller adds the codes of the rows."""
+    """Start a digest of the data with shape and labels, to which row codes are added later."""
     n, d, x0 = sum(block.n for block in labels), labels[0].d, labels[0].x0
     digest = hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
     for block in labels:

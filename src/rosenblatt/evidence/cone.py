@@ -252,7 +252,7 @@ def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
 
 
 def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide which rows are separated in a matrix without columns of one sign only."""
+    """Find the separated rows of a matrix in which no column has entries of one sign only."""
     deadline.check()
     scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
     scaled = (W @ scale).tocsr()

@@ -228,7 +228,7 @@ def _join_sets(sets: Sequence[Set]) -> tuple[NDArray[np.int32], NDArray[np.int32
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Weights on conflicts, as integers that are divided by one common denominator."""
+    """Weights on conflicts, as integers over a common denominator."""
 
     over: int
     each: dict[Set, int]

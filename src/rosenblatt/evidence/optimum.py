@@ -298,7 +298,7 @@ DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # cost and
 
 
 def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
-    """Raise the bound by conflicts that share no row: every w makes a mistake in each.
+    """Raise the lower bound by conflicts that share no row: every w makes a mistake in each.
 
     Equal rows with different labels are counted whatever the deadline, and few rows are searched
     for some conflicts.

@@ -338,7 +338,7 @@ class _Search(Blocks):
         return sum(labels.n for labels in self.labels)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield a function's result on each block; raise OutOfTimeError at the deadline.
+        """Yield the result of `work` on each block; raise OutOfTimeError at the deadline.
 
         The deadline is ignored for rows in memory.
         """
@@ -414,7 +414,7 @@ class _Search(Blocks):
         return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
-        """Extend a separator to all rows, or add rows that it fails on to the working set."""
+        """Extend a separator to all rows, or add rows that it misclassifies to the working set."""
         sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1

@@ -494,5 +494,5 @@ def _count_unlisted(s: Separation) -> list[str]:
 
 
 def which_rows(s: Separation) -> str:
-    """Return "Separated row" or "Separated rows", as a heading for the list of them."""
+    """Return "Separated row" or "Separated rows", the heading of the list of separated rows."""
     return "Separated row" if len(s.rows) == 1 else "Separated rows"

@@ -526,7 +526,7 @@ class ExactSolver:
         return None
 
     def _adjust(self) -> None:
-        """Move to the multipliers of least residual; drop rows whose multiplier reaches 0."""
+        """Minimize the norm over the active rows; drop rows whose multiplier reaches 0."""
         while True:
             self.signed.deadline.check()
             self.signed.check_time(self.rows, width=2)

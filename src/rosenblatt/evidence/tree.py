@@ -94,7 +94,7 @@ class Tree:
     def fault(
         self, sets: Sequence[Numbers], costs: Mapping[int, int], need: int
     ) -> RowError | None:
-        """Return why the tree does not prove that mistakes cost `need`, or None if it does.
+        """Return why the tree does not prove a cost of at least `need`, or None if it does.
 
         Only rows that have costs may be named; no conflict has a row twice.
         """
