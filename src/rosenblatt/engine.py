@@ -31,6 +31,7 @@ import numpy as np
 import rosenblatt.clock as clock
 import rosenblatt.kernels as kernels
 import rosenblatt.rowformats as rowformats
+from rosenblatt.interrupts import delay_interrupts
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -406,13 +407,16 @@ if hasattr(os, "register_at_fork"):
 def wait_for(futures: Iterable[Future[Any]]) -> None:
     """Wait for each future in turn, raise its exception if any, and react to Ctrl-C.
 
-    A signal that arrives just as a wait begins is handled only at its end: waits are short.
+    Waits are short, and Ctrl-C is delayed to the end of each: within a wait it could leave a lock
+    in a state that ends another thread with an error.
     """
     from concurrent.futures import wait
 
     for future in futures:
-        while not wait((future,), HEARTBEAT).done:
-            pass
+        done = False
+        while not done:
+            with delay_interrupts():
+                done = bool(wait((future,), HEARTBEAT).done)
         future.result()
 
 
