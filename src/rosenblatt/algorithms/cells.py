@@ -1,4 +1,4 @@
-"""The fewest mistakes in few dimensions, by enumerating cells: sets of w with the same mistakes.
+"""Find the fewest mistakes in few dimensions by enumerating cells: sets of w with equal mistakes.
 
 A cell cheaper than the best known one has a two-dimensional face, on the hyperplanes of some pivots
 (see `faces`). Pivots are fixed one after another, and the other rows are projected onto the
@@ -116,7 +116,7 @@ def none_cheaper(
 def cells_bounds(
     examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
 ) -> Iterator[int]:
-    """Yield proved lower bounds on the cost of any w, each higher than the last, up to `cost`.
+    """Yield increasing lower bounds, up to `cost`, on the cost of any weights.
 
     `cost` is the cost of some w.
     Each bound takes about as long as all bounds before it together, or longer.
@@ -129,7 +129,7 @@ def cells_bounds(
 
 
 def none_by_walking(examples: Examples, cost: int) -> bool | None:
-    """Return whether every w costs at least `cost`; None if the cells are too many to enumerate."""
+    """Return whether every w costs at least `cost`; None if there are too many cells."""
     if len(examples.kept) == 0:
         return cost <= 0
     return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None

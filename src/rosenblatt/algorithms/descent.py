@@ -100,7 +100,7 @@ def _run_all(
 
 
 class Board(NamedTuple):
-    """Signed rows y·x, stored by row and by column, with the cost of a mistake on each row."""
+    """Signed rows y·x, stored by row and by column, with each row's cost of a mistake."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -108,7 +108,7 @@ class Board(NamedTuple):
 
 
 class Landscape:
-    """Rows that a random walk uses, all or a sample, and the weights from which it starts."""
+    """Rows of a random walk, all or a sample, and the weights where it starts."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
         examples = self.examples = gap.examples
@@ -303,7 +303,7 @@ def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.G
 
 
 class Line(NamedTuple):
-    """Line through w in direction v: the scores at w, their slopes, and where they change sign."""
+    """Line through w in direction v: scores at w, their slopes, and their sign changes."""
 
     s: np.ndarray
     g: np.ndarray
@@ -313,7 +313,7 @@ class Line(NamedTuple):
 
 
 def new_line(n: int, dimension: int, size: int) -> Line:
-    """Allocate a line for n rows, with space for `size` sign changes on either side of w."""
+    """Allocate a line for n rows with space for `size` sign changes on either side."""
     ahead, behind = np.empty((2, size)), np.empty((2, size))
     return Line(np.zeros(n), np.zeros(n), np.zeros(dimension), ahead, behind)
 

@@ -98,7 +98,7 @@ class Arrangement:
 
 
 def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
-    """Return cost and weights of the cheapest cell, or None if no cell costs less than `below`."""
+    """Return cost and weights of the cheapest cell, or None if none costs less than `below`."""
     best = None
     for pivots in arrangement.pivots():
         found = arrangement.cheapest(pivots, below)
@@ -118,7 +118,7 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """Plane of weights spanned by u and v, with the dot products of each row with u and v.
+    """Plane of weights spanned by u and v, with each row's dot products with both.
 
     As w = v - q·u turns from u to -u, q grows from -∞. A row changes its sign at q = b/a, from
     correct to wrong if a > 0; a row with a = 0 changes at u itself. The other half is opposite.

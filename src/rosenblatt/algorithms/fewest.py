@@ -38,7 +38,7 @@ class Search:
 
 
 class Gap:
-    """The best weights so far with their cost, and a lower bound on the cost of any weights.
+    """Best weights so far with their cost, and a lower bound on the cost of any weights.
 
     Costs are integer multiples of a unit (`Costs`), so both sides are exact. Threads share it.
 

@@ -68,7 +68,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """Mean of w as it was after each visit to an example, and the number of visits."""
+    """Mean of w as it was after each visit to an example, with the number of visits."""
 
     hypothesis: Hypothesis
     visits: int
@@ -127,7 +127,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Progress(NamedTuple):
-    """State of a run: w in the unit of the examples, with counts of updates and epochs."""
+    """State of a run: w in the unit of the examples, counts of updates and epochs."""
 
     w: Floats
     calls: int = 0
@@ -330,7 +330,7 @@ def _places(order: Order, rows: Ints) -> Ints:
 
 
 class Walk:
-    """State of a run of PLA in progress: w, the updates so far, and the remaining budget.
+    """State of a PLA run in progress: w, its updates, and the remaining budget.
 
     `record` appends to lists and then assigns `so_far` once, so that Ctrl-C at any moment leaves
     a run that is correct up to its last counted call.
@@ -446,7 +446,7 @@ class Walk:
         return self.updates_left > 0
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Prepare a kernel call: a copy of w, an array for updates, and a number of visits."""
+        """Prepare a kernel call: copy w, allocate space for updates, choose a number of visits."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)

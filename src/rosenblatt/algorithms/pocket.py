@@ -77,7 +77,7 @@ def pocket(
     start: Floats | None = None,
     plan: PocketPlan = PocketPlan(),
 ) -> PocketRun:
-    """Update w on mistakes until the budget is used up; return the w(t) with the fewest mistakes.
+    """Update w on mistakes until the budget is used up; return the best w(t).
 
     Every w(t) is evaluated on all examples and replaces the pocket if it makes strictly fewer
     mistakes. Updates do not depend on the pocket, so many weights are evaluated together. On
@@ -213,7 +213,7 @@ class PocketWalk(Walk):
         return most - sum(map(len, self.kept))
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Prepare a kernel call: a copy of w, an array for updates, and a number of visits."""
+        """Prepare a kernel call: copy w, allocate space for updates, choose a number of visits."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().workspace(most)
 

@@ -101,7 +101,7 @@ class Candidates(NamedTuple):
 
 
 class Sieve:
-    """A filter that keeps a candidate only if it may make fewer mistakes than all earlier ones.
+    """Filter that keeps a candidate only if it may make fewer mistakes than all before it.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Scale each w to length 1 and round it to pairs of 16-bit integers; 0 for extreme lengths."""
+    """Scale each w to length 1, rounded to pairs of 16-bit integers; 0 for extreme lengths."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
@@ -272,7 +272,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute the scale factor of each row and its cosine with w; 0 for rows of extreme length."""
+    """Compute each row's scale factor and its cosine with w; both 0 for extreme lengths."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -325,7 +325,7 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return bit masks of a tile's rows: mistakes of v, undecided by v, and the same for u."""
+    """Return bit masks of a tile's rows: misclassified by v, undecided for v, and both for u."""
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
@@ -391,7 +391,7 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Return the cost of the sure mistakes of v and of u, and their numbers of undecided rows.
+    """Return the cost of sure mistakes of v and u, and their numbers of undecided rows.
 
     The positions of undecided rows are written to places[0] and places[1].
     """
@@ -421,7 +421,7 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of sure mistakes among the rows at `places`, and whether none is in doubt."""
+    """Return the cost of sure mistakes on the rows at `places`, and whether all are decided."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
@@ -499,7 +499,7 @@ def sixteen_bits() -> Any:
 
 
 def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[list[Any]]:
-    """Emit LLVM code for the dot products of the 64 rows of a tile with v and with u.
+    """Emit LLVM code for the dot products of a tile's 64 rows with v and u.
 
     Rows are stored as columns of pairs. As many products at once are made as registers hold: 32
     registers hold all rows and both vectors, so that each

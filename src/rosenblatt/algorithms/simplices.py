@@ -1,4 +1,4 @@
-"""The compiled loops of the enumeration of cells, which drop cells that certainly cost too much.
+"""Compiled loops for enumerating cells, which drop cells that certainly cost too much.
 
 Rows are floats with an error of at most `error`: a sign or an order that this could decide is taken
 to be whichever costs less. So a cell that is cheaper than the limit is never dropped.
@@ -81,10 +81,10 @@ def new_crossings(n: int) -> Crossings:
 
 
 def halve(old, new, size, sides, scratch):
-    """Halve a simplex at the middle of an edge, and compute the scores of rows in one half.
+    """Halve a simplex at the middle of an edge; compute the rows' scores in one half.
 
-    The half is the one that keeps the first corner of the side.
-    The middle of the side replaces the second corner; its scores are the means of both.
+    The half is the one that keeps the first corner of the edge. The middle of the edge replaces
+    the second corner; its scores are the means of both.
     """
     a, b = sides
     low, high = scratch.low, scratch.high
@@ -126,7 +126,7 @@ def sort_out(old, new, place, rows, costs, marks, error, scratch):
 
 
 def relax(scores, size, scratch, error, margin, wanted):
-    """Return a lower bound on the cost of the undecided rows at any point of a simplex.
+    """Return a lower bound on the cost of undecided rows anywhere in a simplex.
 
     A row with scores s at the corners, the lowest below 0, costs at least -s/|lowest|, which is
     linear in w: at most 1 where it is wrong, at most 0 where it is correct. The sum over some rows
@@ -267,7 +267,7 @@ def begin_with(rows, part, scores, which, corners):
 
 
 def frame(rows, n):
-    """Return an orthonormal basis of the plane orthogonal to row n in 3-D, and the row's length."""
+    """Return an orthonormal basis of the plane orthogonal to row n, and the row's length."""
     x, y, z = rows[0, n], rows[1, n], rows[2, n]
     length = np.sqrt(x * x + y * y + z * z)
     x, y, z = x / length, y / length, z / length
@@ -306,7 +306,7 @@ def project(rows, costs, first, second, crossings):
 
 
 def count(crossings):
-    """Return a lower bound on the cost of every w on a circle, by counting crossings in bins.
+    """Return a lower bound on the cost of every w on a circle, counting crossings in bins.
 
     Rounding may put a crossing into the next bin, so two bins at a time are passed in the order
     that costs least; crossings at one end of the half turn may belong to the other end.
@@ -352,7 +352,7 @@ def sort(crossings):
 
 
 def sweep(crossings, near):
-    """Return a lower bound on the cost of every w on a circle, by passing crossings in order.
+    """Return a lower bound on the cost of every w on a circle, from its sorted crossings.
 
     The order of crossings closer than `near` is unknown.
     """

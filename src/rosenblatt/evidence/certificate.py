@@ -26,7 +26,7 @@ Vector = tuple[int, ...]
 
 
 class ProofError(RowError):
-    """Error raised if a proof does not hold for the data; it names the row or sum that fails."""
+    """Error raised if a proof does not hold; it names the row or sum that fails."""
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
         """Return the message with the names of its rows filled in, shortened if it is long."""

@@ -83,7 +83,7 @@ def check_x0(proof: Proof, x0: float) -> None:
 
 
 def _check_shape(proof: Proof) -> None:
-    """Check that a proof has each kind of evidence that its claim needs, and no other kind."""
+    """Check that a proof has exactly the kinds of evidence that its claim needs."""
     about_mistakes = proof.claim not in VERDICTS
     if proof.weights and (about_mistakes or proof.claim == "inseparable"):
         raise ProofError(f"a proof of {quote(proof.claim)} has no weights, but this one has some.")
@@ -144,7 +144,7 @@ def fingerprint(examples: Examples) -> str:
 
 
 def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
-    """Start a digest of the data with shape and labels, to which row codes are added later."""
+    """Start a digest of the data with shape and labels; row codes are added later."""
     n, d, x0 = sum(block.n for block in labels), labels[0].d, labels[0].x0
     digest = hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
     for block in labels:
@@ -303,7 +303,7 @@ class Evidence:
             )
 
     def _costs(self) -> dict[int, int]:
-        """Return the cost of each row in the proof; the first of equal rows has their sum."""
+        """Return the cost of each row in the proof; equal rows are added to their first."""
         numbers, examples = self.listed.row_numbers.tolist(), self.listed
         if not self.proof.sample_weight_digest:
             examples = replace(examples, weights=None)
@@ -367,7 +367,7 @@ def _collect(
 def check_products(
     weights: Sequence[int], examples: Examples, first: int = 0, *, strict: bool
 ) -> bool:
-    """Check that every y·(w·x) is ≥ 0, or > 0 if strict; return whether any is positive.
+    """Check that all y·(w·x) are ≥ 0, or > 0 if strict; return whether any is positive.
 
     `first` is the number of the first row.
     """

@@ -139,7 +139,7 @@ def _partition_exact(constraints: Constraints, watch: Watch) -> Partition:
 
 
 def direction_of(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
-    """Return a direction that is positive on every separated row; None if no exact one is found.
+    """Return a direction that is positive on every separated row, or None if none is found.
 
     It is all zeros if no direction is positive anywhere; with `row`, also as soon as it is known
     that none is positive in that row.
@@ -405,7 +405,7 @@ def _exact_multipliers(
 
 
 def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
-    """Find an integer direction in the span of a basis that is positive on every row of W.
+    """Find an integer combination of basis vectors that is positive on every row of W.
 
     None if no such direction is found.
     """
@@ -436,7 +436,7 @@ def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
 
 
 def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step + c·g with c so large that the sum is positive on each row where g is."""
+    """Return step + c·g with c so large that the sum is positive wherever g is."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

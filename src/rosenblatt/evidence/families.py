@@ -1,4 +1,4 @@
-"""Signed rows of a regression, as its family defines them, and names of its coefficients.
+"""Signed rows of a regression, as its family defines them, and names of coefficients.
 
 Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every *signed row* z. A row is
 *pinned* if z·γ has to be 0. The signed rows of each family:
@@ -345,14 +345,14 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
 
 
 def _refuse_rows(wrong: Any, describe: Callable[[int], str]) -> None:
-    """Raise RowError for the first row of y that is marked in `wrong`, if there is one."""
+    """Raise RowError for the first row of y marked in `wrong`, if there is one."""
     if wrong.any():
         row = int(wrong.argmax())
         raise RowError("y, ", row, f": {describe(row)}")
 
 
 def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted labels of y, and the label index of each row; label 2.0 becomes 2."""
+    """Return the sorted labels of y (2.0 becomes 2), and each row's label index."""
     labels, codes = index_labels(y)
     if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
         labels = np.array([int(label) for label in labels.tolist()])
@@ -360,7 +360,7 @@ def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
-    """Create a signed row per competing label: x in the block of the own label, -x in the other."""
+    """Create a signed row per competing label: x in the own label's block, -x in the other's."""
     labels, codes = _index_classes(y)
     if len(labels) < 2:
         raise ValueError(
@@ -473,7 +473,7 @@ def _sign_cox(
 
 
 def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: Ints | None) -> Rows:
-    """Create a signed row for each pair of a case and a control of the same matched set."""
+    """Create a signed row for each pair of a case and a control in a matched set."""
     assert codes is not None
     sign, pinned = _sign_binomial(y)
     _refuse_rows(pinned, lambda row: "the family 'conditional' needs 0 or 1, not a proportion.")
@@ -552,7 +552,7 @@ def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
 
 
 def join_columns(tables: list[Any]) -> Any:
-    """Join tables side by side: as a dense array if all are dense, else as a CSR array."""
+    """Join tables side by side: as a dense array if all are dense, else as CSR."""
     if all(isinstance(table, np.ndarray) for table in tables):
         return np.ascontiguousarray(np.hstack(tables), dtype=np.float64)
     from scipy import sparse

@@ -110,7 +110,7 @@ class DistinctRows:
 
 @dataclass(eq=False)
 class Node:
-    """Node of the search tree: rows fixed as mistakes or correct, and a lower bound on the cost."""
+    """Node of the search tree: rows fixed as mistakes or correct, and a lower cost bound."""
 
     wrong: tuple[int, ...] = ()
     right: tuple[int, ...] = ()
@@ -173,14 +173,14 @@ class Master:
         self.sets = {rows: None for j, rows in enumerate(self.sets) if j not in gone}
 
     def refuse(self, rows: Set) -> None:
-        """Remove a set of rows that is not a conflict, and never use it as a constraint again."""
+        """Remove a set of rows that is not a conflict, and never use it again."""
         self.refused.add(rows)
         self.pool.pop(rows, None)
         self.rows, self.starts = _join_sets(list(self.pool))
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
-        """Set x to 1 for rows that the node fixes as mistakes, to 0 for rows fixed as correct."""
+        """Fix x at 1 for rows that the node fixes as mistakes, and at 0 for correct rows."""
         low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
         low[list(node.wrong)] = high[list(node.wrong)] = 1.0
         high[list(node.right)] = 0.0
@@ -290,7 +290,7 @@ class HittingSetSearch:
         self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
-        """Raise a node's bound by adding conflicts; branch on a row if the node is not solved."""
+        """Raise a node's bound by adding conflicts; branch if the node is not solved."""
         self.master.fix(node)
         if self._add_cuts(node):
             return

@@ -149,7 +149,7 @@ def product_signs(
 def _drop_zero_weights(
     weights: Sequence[int], examples: Examples
 ) -> tuple[Sequence[int], Examples]:
-    """Drop the columns of weight zero from a dense table, if they are at least half of all."""
+    """Drop columns of weight zero from a dense table, if they are half of all or more."""
     first = int(bool(examples.x0))
     used = [j for j, v in enumerate(weights[first:]) if v]
     X = examples.X
@@ -379,7 +379,7 @@ _codes: WeakKeyDictionary[Examples, Codes] = WeakKeyDictionary()
 
 
 def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
-    """Add a hash code of each row n of X to codes[n], the same for -0.0 and 0.0."""
+    """Add a hash code of each row n to codes[n], the same for -0.0 and 0.0."""
     for n in range(len(codes)):
         for j in range(len(odd)):
             b = np.float64(X[n, j] + 0.0).view(np.uint64)

@@ -296,7 +296,7 @@ def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest
 
 
 class Strata:
-    """Rows of a Cox model in each stratum, by falling time, and its events with their ties."""
+    """Rows of each stratum of a Cox model, by falling time, and events with their ties."""
 
     def __init__(
         self, time: Array, event: NDArray[np.bool_], strata: NDArray[np.intp], weights: Array

@@ -251,7 +251,7 @@ def worst(Z, v, inside):
 
 
 def admit(Z, j, c, k):
-    """Add row j to the active set, or return False if it depends linearly on its members."""
+    """Add row j to the active set, or return False if it depends linearly on the set."""
     z = np.zeros(len(c.v))
     add(Z, j, z, 1.0)
     square = squared_length(z)

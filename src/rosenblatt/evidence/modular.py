@@ -109,7 +109,7 @@ def find_pivots(X: Any, M: Residues, deadline: Deadline = NEVER) -> tuple[Pivots
 
 
 def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
-    """Return pivots of a CSR matrix, and a basis of its null space with a vector per column.
+    """Return pivots of a CSR matrix, and a basis of its null space as columns.
 
     The basis has small integers; the result is None if it would not. That X maps it to zero is not
     checked here.
@@ -166,14 +166,14 @@ def leading_places(equations: Ints) -> Ints:
 
 
 def independent(X: Any) -> Ints:
-    """Return columns of a CSR matrix that are a basis of all of its columns modulo a prime."""
+    """Return columns of a CSR matrix that form a basis of all columns modulo a prime."""
     pivots, parameters, equations = find_pivots(X, residues(X)[0])
     leads = parameters[leading_places(equations)]
     return np.sort(np.concatenate((pivots.columns, leads)))
 
 
 def proved_rank(X: Any, pivots: Pivots) -> int:
-    """Return the lower bound on the rank that pivots prove, or 0 if the pivots are not triangular.
+    """Return the lower bound on the rank that pivots prove; 0 if they are not triangular.
 
     Examples
     --------

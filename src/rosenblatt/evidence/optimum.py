@@ -205,7 +205,7 @@ def enumerate_cells(gap: Gap) -> None:
 
 
 def hit_conflicts(gap: Gap) -> None:
-    """Search by hitting sets and by descent at the same time, if there are few enough rows."""
+    """Search by hitting sets and by descent simultaneously, if there are few enough rows."""
     if not suits_hitting_sets(gap.examples) or not gap.goes_on:
         return
     others = gap.search.threads - 1
@@ -298,7 +298,7 @@ DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # cost and
 
 
 def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
-    """Raise the lower bound by conflicts that share no row: every w makes a mistake in each.
+    """Raise the lower bound by disjoint conflicts: every w makes a mistake in each.
 
     Equal rows with different labels are counted whatever the deadline, and few rows are searched
     for some conflicts.

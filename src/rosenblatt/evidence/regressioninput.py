@@ -74,7 +74,7 @@ def question(
 
 
 def _create_rows(given: Given, family: str, fit_intercept: bool) -> Question:
-    """Create the signed rows of a table and its target, or of a formula and its data."""
+    """Create the signed rows of a table with its target, or of a formula with its data."""
     notes, left_out = list[Message](), NO_ROWS
     with with_index_labels(given.row_names):
         rows, y, weights, groups = given.rows, given.y, given.weights, given.groups
@@ -132,7 +132,7 @@ class Given(NamedTuple):
 
 
 def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> Given:
-    """Find the columns of target, weights and groups in a frame or a file, and read them."""
+    """Find and read the columns of target, weights and groups in a frame or a file."""
     from rosenblatt.read.columns import to_arrow
     from rosenblatt.read.formula import Formula
     from rosenblatt.read.plan import ColumnOptions, find_column
@@ -231,7 +231,7 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
 
 
 def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
-    """Encode each column of a frame as a table of numbers; yield tables and names of columns.
+    """Encode each column of a frame as numbers; yield tables and column names.
 
     A column of text or categories becomes one dummy column per level, without the first level
     unless `keep_all`; then only the first such column keeps all levels.

@@ -166,7 +166,7 @@ def _decide_multiclass(
 
 
 def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) -> Separability:
-    """Convert a result about pairs of example and competing label to examples and labels."""
+    """Convert a result on (example, competing label) pairs to examples and labels."""
     first, listed = blocks.first(), (m for one in found.conflicts for m in one.rows)
     known, radius = rows.pairs([*found.support.tolist(), *listed]), found.radius
     weights, proof = found.weights, found.proof
@@ -329,7 +329,7 @@ class _Search(Blocks):
             self.deadline = self._working_deadline()
 
     def _working_deadline(self) -> Deadline:
-        """Return the deadline for a decision about the working set; small sets have none."""
+        """Return the deadline for deciding the working set; small sets have none."""
         rows = replace(self.working, weights=None)
         return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
 
@@ -376,7 +376,7 @@ class _Search(Blocks):
         self.progress.tell(point, self.passes)
 
     def undecided(self, reason: str, point: Point | None) -> Separability:
-        """Return an undecided result with the float solver's bounds on the margin.
+        """Return the result "undecided", with the float solver's bounds on the margin.
 
         An upper bound on the margin of some rows is one for all rows.
         """
@@ -468,7 +468,7 @@ class _Search(Blocks):
         return replace(decision, conflict=part)
 
     def _make_result(self, decision: Decision) -> Separability | None:
-        """Return the result with its proof, or None if the proof fails on a row outside the set."""
+        """Return the result with its proof, or None if the proof fails on any row."""
         found, weights = decision.measured, decision.weights
         evidence = () if decision.conflict is None else (self._renumber(decision.conflict),)
         floats = None if found is None else found.floats
@@ -547,7 +547,7 @@ class _Search(Blocks):
         )
 
     def _join(self, rows: Examples, keep: Any = ()) -> bool:
-        """Add rows to the working set; return False if all of them are in the set already.
+        """Add rows to the working set; return False if it contains all of them already.
 
         If the set becomes too large, every other old row leaves, except for those to keep.
         """
@@ -633,7 +633,7 @@ def measure_block(
 
 
 def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
-    """Find a few rows of a block with nonzero score, hence outside the span of known rows.
+    """Find a few rows of a block whose nonzero score shows them outside the known span.
 
     Products are exact only where floats find no such row.
     """

@@ -292,7 +292,7 @@ def kind_of(regression: Question, separated: NDArray[np.bool_]) -> str:
 
 
 def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
-    """Return a mask of rows on which a direction is positive; raise ProofError if any is < 0."""
+    """Return a mask of rows where a direction is positive; raise ProofError if any is < 0."""
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
         raise ProofError(f"the direction does not consist of {examples.d} integers.")
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])

@@ -71,7 +71,7 @@ class DataSummary:
 
     @property
     def scales(self) -> Floats:
-        """A divisor for each column: its largest entry, or 1 for x0 and for columns of zeros."""
+        """Divisor of each column: its largest entry, or 1 for x0 and for zero columns."""
         scales = np.where(self.columns > 0, self.columns, 1.0)
         scales[: int(self.x0)] = 1.0
         return scales
@@ -239,7 +239,7 @@ class SignedRows:
         return len(self.columns if self.quotient is None else self.quotient.others)
 
     def scores(self, w: Floats) -> Floats:
-        """Compute the signed score of every row in one pass; infinity for rows left out."""
+        """Compute every row's signed score in one pass; infinity for rows left out."""
         if self.quotient is not None:
             whole = np.empty(len(self.columns))
             whole[self.quotient.others] = w
@@ -298,7 +298,7 @@ class SignedRows:
         return all(excess > 0 for _, excess in self.find_below(w, flint.fmpq(0)))
 
     def take(self, rows: Rows) -> Any:
-        """Return the given rows in floats: a CSR matrix if the data are sparse, else an array."""
+        """Return the given rows in floats: as CSR if the data are sparse, else dense."""
         signs = self.examples.y[rows].astype(np.float64)
         if self.factors is not None:
             signs *= self.factors[rows]

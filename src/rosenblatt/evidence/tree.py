@@ -94,7 +94,7 @@ class Tree:
     def fault(
         self, sets: Sequence[Numbers], costs: Mapping[int, int], need: int
     ) -> RowError | None:
-        """Return why the tree does not prove a cost of at least `need`, or None if it does.
+        """Return why the tree does not prove a cost of `need` or more, or None if it does.
 
         Only rows that have costs may be named; no conflict has a row twice.
         """
@@ -140,7 +140,7 @@ class _Path:
         self.sets_of = np.split(owners, ends[:-1])
 
     def descend(self, n: int) -> RowError | None:
-        """Mark row n as a mistake; return an error if the tree cannot branch on it, else None."""
+        """Mark row n as a mistake, or return why the tree cannot branch on it."""
         place = self.places.get(n)
         if place is None:
             return RowError(f"row {quote(n)} of the proof, counted from 0, has no known cost")

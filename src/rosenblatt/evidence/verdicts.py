@@ -1,4 +1,4 @@
-"""A verdict on separability: its numbers, its proof, and the words that every interface uses."""
+"""Verdicts on separability: numbers, proof, and the words that every interface uses."""
 
 from __future__ import annotations
 
