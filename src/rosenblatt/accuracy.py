@@ -185,7 +185,7 @@ class Accuracy:
         return precision, recall, f1
 
     def sentence(self, where: str) -> str:
-        """Describe the accuracy, where it was measured, and its confidence interval."""
+        """Describe the accuracy on the rows named by `where`, with its confidence interval."""
         low, high = (100 * end for end in self.interval)
         share = percent(self.share)
         return f"accuracy {share} on {where} (95 % interval {low:.1f} to {high:.1f} %)"
@@ -247,7 +247,7 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
 
 
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Split rows at random; about `share` of the rows of each label become test rows.
+    """Split row numbers at random into training and test rows, with `share` of each label to test.
 
     With two labels, at least one row of each is a test row. With more than two, at least one row
     of each stays a training row, so a label with a single row is not tested.
@@ -285,7 +285,7 @@ class EvaluationOptions:
 
     @property
     def trains(self) -> bool:
-        """Whether accuracy is measured by training more models on parts of the rows."""
+        """Whether extra models are trained on parts of the rows to measure accuracy."""
         return self.test is None and (self.cv is not None or self.share > 0)
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
@@ -308,7 +308,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Measured accuracy of one model, or of one model per fold."""
+    """Result of measuring the accuracy of one model, or of one model per fold."""
 
     kind: str  # source of the test rows: "held out", "file" or "folds"
     accuracies: tuple[Accuracy, ...]  # one for each model

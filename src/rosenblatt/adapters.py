@@ -159,7 +159,7 @@ def _offset(model: Any, n: int) -> Any:
 
 
 def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
-    """Return a model's family, its binomial link, and why rosenblatt cannot fit it (or "")."""
+    """Return family and binomial link of a model, and why it cannot be fitted ("" if it can)."""
     name, own = type(model).__name__, getattr(model, "family", None)
     link, found = "probit" if name == "Probit" else "", MODELS.get(name)
     if own is not None:

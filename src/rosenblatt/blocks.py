@@ -43,26 +43,26 @@ class Blocks:
         raise NotImplementedError
 
     def first(self) -> Examples:
-        """Return the first block; labels, x0 and columns are the same in all blocks."""
+        """Return the first block, whose labels, x0 and columns are those of all blocks."""
         first = next(iter(self.each(return_block)), None)
         if first is None:
             raise ValueError("there are no rows to learn from; give at least one.")
         return first
 
     def transform(self, function: Callable[[Examples], Examples]) -> Blocks:
-        """Return blocks that apply a function to each block in every pass."""
+        """Apply a function to each block lazily; return the transformed blocks."""
         return InOrder(
             lambda: self.each(lambda block, first: function(block)), multiclass=self.multiclass
         )
 
     def take(self, numbers: Sequence[int]) -> Examples:
-        """Collect the rows with these numbers in one pass, in ascending order."""
+        """Collect the rows with the given row numbers, in ascending order, in one pass."""
         ascending = np.unique(np.asarray(numbers, dtype=np.intp))
         return merge_rows(list(self.each(functools.partial(pick_rows, ascending))))
 
 
 def return_block(block: Examples, first: int) -> Examples:
-    """Return the block itself, as the work of a pass that collects blocks."""
+    """Return a block unchanged; `blocks.each(return_block)` yields all blocks."""
     return block
 
 
@@ -74,7 +74,7 @@ def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Example
 
 @dataclass(eq=False)
 class InOrder(Blocks):
-    """Blocks that come one after another, from a file or a list, the same in every pass.
+    """Blocks read one after another from a file or a list, identical in every pass.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class InOrder(Blocks):
             first += block.n
 
     def first(self) -> Examples:
-        """Return the first block; the next pass does not read it again."""
+        """Return the first block, and keep it so that the next pass need not read it again."""
         blocks = iter(self._begun or self.batches())
         first = next(blocks, None)
         if first is None:
@@ -108,7 +108,7 @@ class InOrder(Blocks):
 
 
 def merge_rows(parts: Sequence[Examples]) -> Examples:
-    """Merge picked rows, sorted by row number and without duplicates."""
+    """Merge rows picked from several blocks, sorted by row number and without duplicates."""
     if len(parts) == 1:
         return parts[0]
     numbers, at = np.unique(np.concatenate([p.row_numbers for p in parts]), return_index=True)

@@ -72,7 +72,10 @@ def flag(name: str, value: Any) -> None:
 def class_weights(
     given: Any, labels: list[Any], counts: NDArray[np.intp] | None
 ) -> NDArray[np.float64]:
-    """Return the weight of each class from class_weight; `counts` are None in a stream."""
+    """Convert `class_weight` (a dict or "balanced") to an array with one weight per class.
+
+    `counts` holds the number of rows of each class; it is None in a stream.
+    """
     if given == "balanced" and counts is not None:
         return np.asarray(counts.sum() / (float(len(labels)) * counts))
     if not isinstance(given, dict):
@@ -231,7 +234,7 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 
 def one_class_labels(y: Any) -> NDArray[Any] | None:
-    """Return a negative and a positive label if y has one class, or None if it has more.
+    """Return the negative and positive label to use if y has a single class, else None.
 
     A class 0, -1 or False is the negative label, with 1 as the positive one. Any other class is
     both labels of the pair.

@@ -57,7 +57,7 @@ def pause_clock() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Exclude a `with` block that imports or compiles from time limits; delay Ctrl-C."""
+    """Exclude imports and compilation in a `with` block from time limits; delay Ctrl-C."""
     with delay_interrupts(), pause_clock():
         yield
 
@@ -103,7 +103,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """Return a deadline this many seconds from now; None means no limit."""
+        """Return a deadline `seconds` from now; None means no limit."""
         return NEVER if seconds is None else cls(now() + seconds)
 
     @property
@@ -117,11 +117,11 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether a job on this many numbers must stop; small jobs always finish."""
+        """Return whether a job on `numbers` values must stop; small jobs always finish."""
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:
-        """Return an earlier deadline, after the share `part` of the remaining time.
+        """Return an earlier deadline that allows only the share `part` of the remaining time.
 
         A last step that begins before it may take the share `late`.
         """
@@ -136,7 +136,7 @@ class Deadline:
             raise OutOfTimeError
 
     def check_step(self, seconds: float) -> None:
-        """Raise OutOfTimeError if a step that takes this many seconds would end too late."""
+        """Raise OutOfTimeError if a step of `seconds` would end after the deadline."""
         self.check()
         if max(self.end, self.late) < now() + seconds:
             raise OutOfTimeError
@@ -166,7 +166,7 @@ class StatusLine:
             self._status.stop()
 
     def update(self, line: Callable[[], str]) -> None:
-        """Show the text that `line` returns, but call it only if an update is due."""
+        """Display the text that `line` returns, unless it is too early for a new display."""
         if not (self.terminal or self.verbose):
             return
         with self.lock:
@@ -200,7 +200,7 @@ class MistakeProgress(StatusLine):
         self.unit, self.seconds, self.work = unit, seconds, now()
 
     def report(self, mistakes: float, steps: int, bound: float = 0) -> None:
-        """Update the line with the mistakes, the number of steps and a lower bound."""
+        """Display the number of mistakes, the lower bound on them, and the steps per second."""
 
         def line() -> str:
             elapsed = max(now() - self.work, 1e-9)
@@ -235,5 +235,5 @@ class Reporter:
     def mistake_progress(
         self, seconds: float | None, unit: str = "updates"
     ) -> AbstractContextManager[Callable[..., None]]:
-        """Return a context manager that yields a function to report mistakes and steps."""
+        """Return a context manager that yields a function `report(mistakes, steps)`."""
         return nullcontext(lambda mistakes, steps, bound=0: None)

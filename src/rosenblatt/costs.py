@@ -45,11 +45,11 @@ class Costs:
         return cls(whole.astype(np.int64) if whole.sum() < FITS else whole, unit)
 
     def total(self, rows: Any) -> int:
-        """Return the total cost of mistakes on these rows."""
+        """Return the total cost of mistakes on the given rows."""
         return int(self.each[rows].sum()) if len(rows) else 0
 
     def number(self, cost: int) -> float:
-        """Return a cost for display: the number of rows, or the float nearest to their weight."""
+        """Return a cost for display: a number of rows or, with weights, the nearest float."""
         if self.exponent is None:
             return cost
         try:

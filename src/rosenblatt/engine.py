@@ -91,7 +91,7 @@ class Kernel:
         return self.jitted(*arguments)
 
     def _stays_plain(self, work: int) -> bool:
-        """Return whether a call is small enough for plain Python, and count its work if so."""
+        """Return whether a call is small enough for plain Python; if so, count its `work`."""
         done = _done_in_python.get()
         if done is None or work > min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
             return False
@@ -99,7 +99,7 @@ class Kernel:
         return True
 
     def _compile(self, arguments: tuple[Any, ...]) -> None:
-        """Compile for the types of these arguments, or load the compiled code from the cache."""
+        """Compile for the types of the arguments, or load the compiled code from the cache."""
         import numba
 
         if not compiles():
@@ -163,7 +163,7 @@ def plain_at_first() -> Iterator[None]:
 
 
 def for_one_job() -> bool:
-    """Return whether the process runs only one job, inside `plain_at_first`."""
+    """Return whether kernels run inside `plain_at_first`, in a process for a single job."""
     return _done_in_python.get() is not None
 
 
@@ -185,7 +185,7 @@ def compiles() -> bool:
 
 
 def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool = True) -> Any:
-    """Call Numba's `overload` for helpers that only kernels call, without Python wrappers."""
+    """Register a helper by Numba's `overload`, for calls from kernels only."""
     from numba.extending import overload as numba_overload
 
     options: Any = {**NO_WRAPPERS, **(jit_options or {})}
@@ -195,7 +195,7 @@ def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool
 def bind_by_format(
     helper: Callable[..., Any], choose: Callable[[Any], Any], **options: Any
 ) -> None:
-    """Have kernels call the implementation that `choose` returns for the type of their rows."""
+    """Make kernels call the implementation of `helper` that `choose` returns for a row format."""
     overload(helper, jit_options=options, strict=False)(lambda rows, *others: choose(rows))
 
 
@@ -264,7 +264,7 @@ def _bind_primitives() -> None:
 
 @functools.cache
 def _bind_orders() -> None:
-    """Let kernels take a range as the order of visits, and prefetch the next sparse rows."""
+    """Let compiled kernels visit rows in the order of a `range`, and prefetch sparse rows."""
     from numba import types
     from numba.core import cgutils
     from numba.extending import NativeValue, typeof_impl, unbox
@@ -351,7 +351,7 @@ _max_threads: ContextVar[int | None] = ContextVar("max threads", default=None)
 
 @contextmanager
 def at_most(threads: int) -> Iterator[None]:
-    """Limit the number of threads of passes over all rows, without changing any result."""
+    """Limit the threads used inside a `with` block, without changing any result."""
     token = _max_threads.set(threads)
     try:
         yield

@@ -115,7 +115,7 @@ class FileRowError(DataError):
 
 
 class RowError(ValueError):
-    """Error about rows, given by position; an interface may count rows from 0 or from 1.
+    """Error about rows given by position; messages may count them from 0 or from 1.
 
     By default, rows are counted from 0.
 
@@ -136,11 +136,11 @@ class RowError(ValueError):
         return f"{self.before}{names.join(self.rows) if self.rows else ''}{self.after}"
 
     def map_rows(self, positions: Any) -> Self:
-        """Return the same error with each row n replaced by `positions[n]`."""
+        """Return the error with each row number n replaced by `positions[n]`."""
         return type(self)(self.before, [int(positions[n]) for n in self.rows], self.after)
 
     def prefix(self, before: str) -> Self:
-        """Return the same error with text added before its message."""
+        """Return the error with the text `before` in front of its message."""
         return type(self)(f"{before}{self.before}", self.rows, self.after)
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ class RowError(ValueError):
 
 @contextmanager
 def with_index_labels(X: Any) -> Iterator[None]:
-    """Have errors in a `with` block name rows also by the labels of a frame's index.
+    """Add a frame's index labels to the row numbers in errors raised in a `with` block.
 
     X may also be the `RowNames` themselves.
     """

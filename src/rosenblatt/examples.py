@@ -155,7 +155,7 @@ class Examples(Blocks):
     def weighted(
         self, weights: Any, each: NDArray[np.float64] | None = None, *, stream: bool = False
     ) -> Examples:
-        """Return the examples with these sample weights, times the class weights `each`.
+        """Return the examples with sample weights multiplied by the class weights `each`.
 
         `weights` is a number per row or one for all rows, `each` a number per class. Only a block
         of a stream may lack a class or a positive weight.
@@ -203,7 +203,7 @@ class Examples(Blocks):
         return bool(np.allclose(one, two, tolerance, tolerance * np.abs(one).max()))
 
     def pick(self, at: NDArray[np.intp], first: int = 0) -> Examples:
-        """Select rows by position in a block, and record their row numbers in the data.
+        """Select rows by position; record their row numbers, counted from `first`.
 
         `first` is the row number of the block's first row.
         """
@@ -219,7 +219,7 @@ class Examples(Blocks):
 
     @functools.cached_property
     def row_numbers(self) -> NDArray[np.intp]:
-        """Numbers of the rows in the data: 0, 1, … unless they were picked."""
+        """Row number of each example in the original data."""
         return np.arange(self.n) if self.picked is None else self.picked
 
     def batches(self) -> Iterator[tuple[int, Any, NDArray[Any]]]:
@@ -276,7 +276,7 @@ class Examples(Blocks):
 
     @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Smallest integer type for all row numbers and all encoded updates."""
+        """Smallest NumPy integer type that holds every row number and every encoded update."""
         return np.uint32 if self.n * self.vectors < 2**32 else np.uint64
 
     @property
@@ -330,7 +330,7 @@ class Examples(Blocks):
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
     def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
-        """Return the rows in the kernels' format, for updates of length eta / `unit`."""
+        """Return the rows in the format of the compiled kernels, for the learning rate `eta`."""
         length = eta / self.unit
         if length == 1 and self.weights is None and not self.multiclass:
             return kernel_rows(self.X, self.x0, self.y)
@@ -396,13 +396,13 @@ class Examples(Blocks):
 
     @np.errstate(over="ignore", invalid="ignore")
     def product(self, rows: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the float64 scores of a few rows by many weight vectors, without x0."""
+        """Return the product of the given rows, without x0, and the weight vectors `W`."""
         plain = isinstance(rows, slice) or self.is_sparse
         X = self.X[rows] if plain else self.X.take(rows, axis=0)  # faster than indexing
         return np.ascontiguousarray(X.astype(np.float64, copy=False) @ W[:, 1:].T)
 
     def augmented(self, rows: Any = slice(None)) -> Any:
-        """Return the given rows as a new float64 table, with x0 in front if there is an intercept.
+        """Return rows as a new dense or CSR table, with x0 in front if there is an intercept.
 
         It has the format of X.
         """
@@ -416,7 +416,7 @@ class Examples(Blocks):
         return sparse.hstack((sparse.csr_array(x0), X), format="csr") if self.x0 else X
 
     def augmented_rows(self, rows: Any = slice(None)) -> NDArray[np.float64]:
-        """Return the given rows as a new array, with x0 in front if there is an intercept."""
+        """Return rows as a new dense array, with x0 in front if there is an intercept."""
         return to_dense(self.augmented(rows))
 
 
@@ -464,7 +464,7 @@ class KeslerRows(Blocks):
                 yield kesler_rows(block, self.reduced, slice(begin, begin + step))
 
     def pairs(self, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Return the example and the competing label of each of the given rows, in one pass."""
+        """Map Kesler row numbers to the pairs (example, competing label) that they encode."""
         others = self.blocks.first().k - 1
         places = {m: divmod(m, others) for m in rows}
         found = self.blocks.take([n for n, _ in places.values()])
@@ -540,7 +540,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the stored entries of row n, then x0, as positions in w and values.
+    """Return positions in w and values of the stored entries of row n and of x0.
 
     A position repeats if a CSR matrix stores an entry twice.
     """
@@ -555,7 +555,7 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> rowformats.Dense | rowformats.Sparse:
-    """Return part of a checked table in the kernels' format, as read-only arrays."""
+    """Convert part of a checked table to read-only arrays in the format of the kernels."""
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False

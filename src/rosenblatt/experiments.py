@@ -1,4 +1,4 @@
-"""Run exercise 1.4 many times: draw a random target f, run PLA, compare its g with f."""
+"""Run PLA on data from many random targets f, and compare its final hypothesis g with f."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FRESH_EXAMPLES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Updates and disagreement of many runs of PLA on random targets.
+    """Number of updates and disagreement P[f(x) ≠ g(x)] of many runs of PLA on random targets.
 
     Parameters
     ----------

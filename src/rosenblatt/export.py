@@ -71,7 +71,7 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
 
 
 def register_onnx_converters() -> None:
-    """Register converters so that skl2onnx converts pipelines with estimators of this package."""
+    """Register converters so that skl2onnx converts pipelines with estimators of rosenblatt."""
     from rosenblatt.estimators import FewestMistakes, Perceptron, PocketPerceptron
 
     skl2onnx, types = _load("skl2onnx"), _load("skl2onnx.common.data_types")
@@ -118,7 +118,7 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add a model input; return its name or, if numeric, that of its cast to float64."""
+        """Add a model input; return the name of its tensor, cast to float64 if numeric."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 

@@ -50,7 +50,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Raise UsageError if a file exists that lacks the mark of files that rosenblatt writes."""
+    """Raise UsageError if `path` is an existing file that rosenblatt did not write."""
     if not os.path.isfile(path):
         return
     try:
@@ -130,7 +130,7 @@ def _resolve_output(path: str | Path) -> Path:
 
 
 def _sync_and_rename(beside: str, place: Path) -> None:
-    """Sync the bytes to disk, rename the file, and sync the folder."""
+    """Flush the temporary file `beside` to disk, and rename it to `place`."""
     with open(beside, "rb+") as file:
         os.fsync(file.fileno())
     mask = os.umask(0)
@@ -169,7 +169,7 @@ def read_checksummed(path: Where, kind: str) -> Any:
 
 
 class CheckpointFolder:
-    """Folder for the checkpoint of one process at a time, created if necessary."""
+    """Folder that holds a checkpoint, locked so that only one process uses it."""
 
     KIND = "stream checkpoint"
 
@@ -212,7 +212,7 @@ class CheckpointFolder:
             self._lock.close()  # which also unlocks
 
     def write(self, content: Any) -> None:
-        """Replace the checkpoint."""
+        """Write a checkpoint, replacing the previous one."""
         write_checksummed(self.file, self.KIND, content)
 
     def read(self, resume: bool) -> Any | None:

@@ -1,4 +1,4 @@
-"""The function `learn`, which does in Python what the command `rosenblatt learn` does."""
+"""The Python function `learn`, the counterpart of the command `rosenblatt learn`."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Hypothesis:
         return s
 
     def predict_codes(self, X: Any) -> NDArray[np.int8]:
-        """Predict -1 or +1 for each row; a score of 0 gives -1 unless `zero` is +1."""
+        """Predict -1 or +1 for each row; a score of 0 gives -1, or +1 if `self.zero` is +1."""
         s = self.safe_scores(X)
         positive = s >= 0 if self.zero > 0 else s > 0
         return positive.astype(np.int8) * np.int8(2) - np.int8(1)
@@ -130,7 +130,7 @@ class Hypothesis:
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Encode the update by the misclassified row n as the kernels do: as n."""
+        """Return the code of the update by the misclassified row n, which is n itself."""
         return n
 
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
@@ -138,7 +138,7 @@ class Hypothesis:
         return np.asarray(examples.y * self.scores(examples.X))
 
     def predicting(self, place: int) -> Hypothesis:
-        """Return a hypothesis of the same shape that always predicts the label at a position."""
+        """Return a hypothesis that predicts label number `place` for every row."""
         w = np.zeros_like(self.w)
         w[0] = 1.0 if place else -1.0
         return replace(self, w=w)
@@ -155,7 +155,7 @@ class Hypothesis:
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
     def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Classify each row as RIGHT, WRONG or, where rounding could decide, DOUBTFUL.
+        """Mark each row as RIGHT or WRONG, or as DOUBTFUL if rounding errors could matter.
 
         The rounding error of a sum of k products is at most k·u·Σ|w·x| in any order of summation;
         4 (k + 1) also accounts for the rounding of this bound. A row with NaN or infinity is
@@ -239,7 +239,7 @@ class JointHypothesis(Hypothesis):
         return self.lead(self.scores(examples.X), examples.y)[0]
 
     def predicting(self, place: int) -> Hypothesis:
-        """Return a hypothesis of the same shape that always predicts the label at a position."""
+        """Return a hypothesis that predicts label number `place` for every row."""
         w = np.zeros_like(self.w)
         w[place, 0] = 1.0
         return replace(self, w=w)
@@ -259,19 +259,19 @@ class JointHypothesis(Hypothesis):
         return result
 
     def _highest(self, s: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the label with the highest score in each row; `zero` breaks ties."""
+        """Return the position of the highest score in each row; `self.zero` breaks ties."""
         if self.zero > 0:
             return np.asarray(s.shape[1] - 1 - s[:, ::-1].argmax(axis=1))
         return np.asarray(s.argmax(axis=1))
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """For each label, the position of the first label with the same weights."""
+        """Position of the first label with the same weights, for each label."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return the lead of label y over the best competing label, and that label."""
+        """Return by how much y outscores the best competing label, and that competing label."""
         others, rows = s.copy(), np.arange(len(y))
         others[rows, y] = -np.inf
         r = self._highest(others)
@@ -279,7 +279,7 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return a mask of the mistakes, and the lead and competing label of each row."""
+        """Return a mask of the mistakes, each row's lead, and its best competing label."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 

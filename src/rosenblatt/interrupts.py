@@ -1,4 +1,4 @@
-"""Handle Ctrl-C: notice it at any time, but stop only where no work is left half done.
+"""Handle Ctrl-C: notice it at any time, but stop only where no work is left unfinished.
 
 A KeyboardInterrupt in the middle of an import breaks that module for the rest of the process.
 `delay_interrupts` delays it, in Python and on the command line. The command line has its own
@@ -73,7 +73,7 @@ class _Program:
         raise KeyboardInterrupt
 
     def retry(self, number: int, frame: FrameType | None) -> None:
-        """Handle Ctrl-C again after a delay."""
+        """Handle again, after a delay, a Ctrl-C that was postponed or lost."""
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler):
             handler(AGAIN, frame)
@@ -125,19 +125,19 @@ def ignore() -> None:
 
 
 def requested() -> bool:
-    """Return whether Ctrl-C was pressed in this program."""
+    """Return whether the user has pressed Ctrl-C."""
     return _program.requested_at is not None
 
 
 def exit_with(code: int) -> None:
-    """End the process with this exit code, even if Ctrl-C is pressed while Python shuts down."""
+    """End the process with an exit code, even if Ctrl-C is pressed while Python shuts down."""
     if signal.getsignal(signal.SIGINT) == _program.handle:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
     sys.exit(code)
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Return whether this frame or one of its callers is importing a module."""
+    """Return whether a frame or one of its callers is importing a module."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

@@ -26,7 +26,7 @@ def pla(D, order, zero, w, trace, ends):
 
 
 def pocket(D, trace, w, fewest, tolerance):
-    """Repeat updates of PLA until w beats the pocket; return their number, 0 if never."""
+    """Replay updates until w has fewer than `fewest` mistakes; return how many, or 0 if never."""
     for t in range(len(trace)):
         n = trace[t]
         add(D, n, w, step(D, n))
@@ -54,7 +54,7 @@ def mistakes(D, w, tolerance):
 
 
 def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
-    """Update w on the first mistake in a new random order, until there is no mistake."""
+    """Update w on a uniformly random mistake, again and again, until there is none."""
     i, visits = walk
     N = len(order)
     k = t = c = 0

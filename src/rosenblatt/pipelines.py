@@ -1,4 +1,4 @@
-"""Scikit-learn pipelines that end in an estimator of this package.
+"""Scikit-learn pipelines that end in an estimator of rosenblatt.
 
 Scikit-learn is not imported here: whoever passes a pipeline has imported it.
 """
@@ -45,7 +45,7 @@ def final(clf: Any) -> Any:
 
 
 def is_ours(clf: Any) -> bool:
-    """Return whether an estimator, or the last step of a pipeline, is from this package."""
+    """Return whether an estimator, or the last step of a pipeline, is from rosenblatt."""
     return hasattr(type(final(clf)), "_hypothesis")
 
 
@@ -160,7 +160,7 @@ def _weights_by_value(name: str, terms: list[Term]) -> dict[str, list[Fraction]]
 
 
 def _transformed(step: Any, features: list[Feature]) -> list[Feature]:
-    """Return the features that a fitted step outputs for these input features."""
+    """Return the features that a fitted step outputs for the given input features."""
     kind = type(step).__name__
     if _is_pipeline(step):
         for _, one in step.steps:

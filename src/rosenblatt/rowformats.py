@@ -27,7 +27,7 @@ class Dense(NamedTuple):
 
 
 class Plane(Dense):
-    """Dense rows of at most two features, with identical sums on every processor."""
+    """Dense rows with at most two features, whose sums are identical on every processor."""
 
 
 class Sparse(NamedTuple):
@@ -115,7 +115,7 @@ def size(D):
 
 
 def ahead(D, n, w):
-    """Return the lead of row n's own label over the others; negative for a mistake.
+    """Return by how much row n's own label outscores the best competing label.
 
     For two labels it is y·(w·x), for more the own label's score minus the best competing score.
     """
@@ -255,7 +255,7 @@ def label_weights_sparse(D, w, k):
 
 
 def add_joint(D, n, w, a):
-    """Add a·x to the weights of a row's label and subtract it from the competing label's."""
+    """Add a·x to the true label's weights, and subtract it from the competing label's weights."""
     row, r = np.int64(n) // D.K, np.int64(n) % D.K
     add(D.rows, row, label_weights(D, w, D.label[row]), a)
     add(D.rows, row, label_weights(D, w, r), -a)

@@ -53,7 +53,7 @@ class RowNames:
         return cls(index=None if is_default else index)
 
     def number(self, n: int) -> int:
-        """Return the number by which messages refer to example n."""
+        """Return the row number of example n, as printed in messages."""
         return self.first + (int(n) if self.positions is None else int(self.positions[n]))
 
     def name(self, n: int) -> str:
@@ -64,7 +64,7 @@ class RowNames:
         return f"{number} ({_spelled(self.index[number - self.first])})"
 
     def join(self, rows: Iterable[int], most: int = 6) -> str:
-        """Return a phrase that names at most `most` examples and counts the others."""
+        """Return a phrase that names up to `most` examples and counts the remaining ones."""
         names = list(rows)
         shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
         return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"

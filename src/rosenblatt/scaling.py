@@ -1,4 +1,4 @@
-"""Scaling of columns for training, their spread, and the strength of each feature."""
+"""Scale columns for training, measure their spread, and rank features by strength."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Scaling:
 
     @classmethod
     def suiting(cls, spread: Spread) -> Scaling:
-        """Return the scaling that suits a spread; center only if there is an intercept."""
+        """Choose the scaling of each column from its spread; center only with an intercept."""
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
             # Root mean square of the stored entries of each column.
@@ -140,7 +140,7 @@ class Spread:
         )
 
     def _about(self, unit: Floats, centre: Floats) -> Spread:
-        """Convert the spread to another unit per column and another center."""
+        """Express the spread in another unit and about another center for each column."""
         ratio, shift = self.unit / unit, centre / unit
         move = self.shift * ratio - shift
         sums = self.sums * ratio

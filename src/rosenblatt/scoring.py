@@ -31,7 +31,7 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """Set seen[n] to RIGHT, WRONG or, if rounding could decide, DOUBTFUL, for two labels.
+    """Set seen[n] to RIGHT or WRONG, or to DOUBTFUL if rounding could decide (two labels).
 
     Near 0 means that the squared score is at most share²·‖w‖²·‖x‖² + least.
     """
@@ -46,7 +46,7 @@ def look(D, w, y, zero, share, least, seen):
 
 
 def look_joint(D, w, zero, share, least, seen):
-    """Set seen[n] to RIGHT, WRONG or, if rounding could decide, DOUBTFUL, for K labels."""
+    """Set seen[n] to RIGHT or WRONG, or to DOUBTFUL if rounding could decide (K labels)."""
     size = 0.0
     for k in range(D.K):
         size = max(size, squared_length(label_weights(D, w, k)))
@@ -102,14 +102,14 @@ def measure_in_two_sums(D, n, w):
 
 @functools.cache
 def bind() -> None:
-    """Register the helpers of this file with Numba."""
+    """Register the helper functions of the scoring kernels with Numba."""
     bind_by_format(measure, lambda D: None if is_sparse(D) else measure_dense, **REORDERING)
     bind_by_format(measure, lambda D: measure_in_two_sums if is_sparse(D) else None)
     helpers(squared_length, **REORDERING)
 
 
 def measuring_pass(D: Any, *others: Any) -> int:
-    """Estimate the number of multiplications in a pass that also computes row lengths."""
+    """Estimate the number of multiplications to compute w·x and ‖x‖² of all rows of D."""
     return 4 * one_pass(D)
 
 

@@ -117,12 +117,12 @@ class Result:
 
     @property
     def hypothesis(self) -> Hypothesis:
-        """Weights, in the units of the data."""
+        """Trained linear classifier, with weights in the units of the data."""
         return self.outcome.hypothesis
 
     @property
     def mistakes(self) -> int | None:
-        """Number of mistakes on the training rows; None if Ctrl-C ended reading in passes."""
+        """Number of mistakes on the training rows; None if Ctrl-C came before they were counted."""
         return self.outcome.mistakes
 
     @property
@@ -498,7 +498,7 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
 
 
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
-    """Decide whether data are linearly separable; the result keeps the data's row numbers."""
+    """Decide whether data are linearly separable; name rows in the result as in the data."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)

@@ -151,7 +151,7 @@ def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Original and scaled rows, with the options and the deadline of training."""
+    """Input of training: original and scaled rows, options and deadline."""
 
     blocks: Blocks
     scaled: Blocks
@@ -256,7 +256,7 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
 
 
 def _finish(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
-    """Return the result of work in a context, and whether Ctrl-C came after it was finished.
+    """Call `work` inside `context`; return its result and whether Ctrl-C came after that.
 
     Removing a line of progress takes a moment, in which Ctrl-C must not lose the result.
     """

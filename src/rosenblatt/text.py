@@ -86,7 +86,9 @@ MOST_BARS = 60
 
 
 def plural(count: float | str, thing: str, many: str = "") -> str:
-    """Return a count with its noun, such as "2 mistakes"; a count given as text is not formatted.
+    """Return a count with its noun, such as "2 mistakes"; `many` is an irregular plural.
+
+    A count given as text is not formatted.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def shorten(text: str, most: int = QUOTED) -> str:
 
 
 def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
-    """Join at most `most` words by commas and a conjunction, and count the others.
+    """Join up to `most` words by commas and a conjunction, and count the remaining ones.
 
     Examples
     --------
@@ -241,7 +243,7 @@ def is_close(bound: float, mistakes: float) -> bool:
 
 
 def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False) -> str:
-    """Describe a lower bound on the mistakes, and the size of its proof, as a clause.
+    """Describe a lower bound on the mistakes, with the size `proved` of its proof.
 
     Examples
     --------
@@ -255,7 +257,7 @@ def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False
 
 
 def describe_rule(yes: str, threshold: float) -> str:
-    """Describe in a sentence when a line predicts the label `yes`.
+    """Describe in a sentence when a linear classifier predicts the label `yes`.
 
     Examples
     --------

@@ -147,7 +147,7 @@ def keep(D, trace, w, W):
 
 
 def lag(D, rows, missed, u):
-    """Add to u each update times the number of visits that came before it.
+    """Add to u each update, multiplied by the number of visits before it.
 
     With V visits in all, w - u/V is the mean of w over them.
     """

@@ -54,7 +54,7 @@ class Commands(click.Group):
     """A group of commands that are imported when they are used."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command, and let it run its first small jobs without compiling."""
+        """Find the command named in `args`, and let it run small jobs without compiling kernels."""
         found = super().resolve_command(ctx, args)
         from rosenblatt.engine import plain_at_first
 

@@ -52,7 +52,7 @@ def option(parameter: Parameter) -> str:
 
 
 def with_options(*parts: Part) -> str:
-    """Render a message with its parameters spelled as options."""
+    """Join text and parameters to one message, with parameters spelled as --options."""
     return Message(*parts).render(option)
 
 
@@ -181,7 +181,7 @@ class BadLines:
         self.others = 0
 
     def add(self, bad: list[BadLine]) -> None:
-        """Report lines with a new reason, and count the others."""
+        """Print bad lines whose reason is new; only count lines whose reason was printed before."""
         new: dict[str, list[int]] = {}
         for line in bad:
             if line.why in self.first:
@@ -197,7 +197,7 @@ class BadLines:
             print_note(f"{self.name}, line {numbers[0]}: {why}{like}; skipped.")
 
     def include(self, words: str) -> bool:
-        """Return whether any reason reported so far contains these words."""
+        """Return whether any reason printed so far contains `words`."""
         return any(words in why for why in self.first)
 
     def end(self) -> None:
@@ -222,7 +222,7 @@ class StreamStatus:
         self.terminal = sys.stderr.isatty()
 
     def __call__(self, predicted: int, bad: int) -> None:
-        """Update the status line on a terminal, at most twice a second."""
+        """Print the current status line on a terminal, at most twice a second."""
         if self.terminal and not self.quiet and time.monotonic() - self.last > 0.5:
             self.last = time.monotonic()
             print(f"\r\033[K{self.line(predicted, bad)}", end="", file=sys.stderr, flush=True)

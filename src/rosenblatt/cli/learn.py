@@ -207,7 +207,7 @@ def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) 
 
 
 def _write(console: Console, result: Result, to: dict[str, Any], data: str) -> str | None:
-    """Write model, report and proof; return the path of the proof, or None."""
+    """Write the requested files (model, report, proof); return the path of the proof, or None."""
     model, report, proof = to.values()
     interrupts.ignore()
     result.save(model)

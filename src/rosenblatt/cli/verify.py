@@ -158,7 +158,7 @@ def _read_as_planned(
 
 
 class Filled(NamedTuple):
-    """A column whose missing numbers are replaced by the mean of the others."""
+    """A column whose missing numbers are replaced by the mean of the column."""
 
     name: str
     cells: int

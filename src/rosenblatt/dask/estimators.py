@@ -62,7 +62,7 @@ class OnCluster(LinearClassifier):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Train in rounds until one has no mistakes or a limit, such as `time_limit`, is reached.
+        """Train in rounds until w has no mistakes or a limit, such as `time_limit`, is reached.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ def _apply_block(part: Any, local: Any, method: str) -> Any:
 
 
 def _count_correct(predicted: Any, y: Any, weights: Any) -> tuple[float, float]:
-    """Sum the weights of the correctly classified rows and of all rows."""
+    """Return the total sample weight of the correctly classified rows, and of all rows."""
     correct = np.asarray(predicted) == np.asarray(y)
     sizes = np.ones(len(correct)) if weights is None else np.asarray(weights, dtype=np.float64)
     return float(sizes[correct].sum()), float(sizes.sum())

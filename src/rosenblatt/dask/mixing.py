@@ -44,7 +44,7 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Weights w with the number of mistakes of w on all partitions."""
+    """Weights w and the number of mistakes that w makes on all partitions."""
 
     w: Floats
     mistakes: float
@@ -87,7 +87,7 @@ class Epoch:
 def mix(
     partitions: Partitions, plan: MixingPlan, state: State, watch: Callable[[State], None]
 ) -> tuple[State, Reason]:
-    """Train in rounds until one has no mistakes or a limit of the plan is reached.
+    """Train in rounds until w has no mistakes or a limit of `plan` is reached.
 
     `watch` is called with the state after each round. Returns the final state, whose `last` is the
     final w, and why the run stopped.
@@ -158,7 +158,7 @@ def run_round(
 def plan_epochs(
     plan: MixingPlan, state: State, count: int, count_only: bool = False
 ) -> tuple[list[Any], ...]:
-    """Return lists of arguments of `run_epoch` for the next epoch, one entry per partition.
+    """Return the arguments with which `run_epoch` runs the next epoch on each partition.
 
     The updates of all partitions together never exceed the updates left in the budget. If fewer
     updates are left than partitions, the partitions take turns, because perhaps only some of them
@@ -275,7 +275,7 @@ class Checkpoint:
         write_checksummed(self.path, KIND, content)
 
     def read(self, plan: MixingPlan) -> tuple[int, State]:
-        """Read seed and state; raise UsageError if they are from other data or parameters."""
+        """Read the saved seed and state; raise UsageError if data or parameters have changed."""
         content = read_checksummed(self.path, KIND)
         try:
             for name, now in (("data", self.data), ("rule", _rule_to_json(plan))):

@@ -227,7 +227,7 @@ def is_frame(X: Any) -> bool:
 
 
 def check_columns(X: Any, names: Iterable[str]) -> None:
-    """Raise ValueError if a Dask dataframe lacks one of these columns."""
+    """Raise ValueError if a Dask dataframe lacks a column in `names`."""
     for name in names:
         if name not in X.columns:
             columns = join_words([str(column) for column in X.columns])
@@ -257,7 +257,7 @@ def _select_columns(part: Any, number: int, columns: list[Any]) -> Any:
 
 
 def split_column(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
-    """Split labels or weights into the partitions of X.
+    """Split labels or weights into partitions that match those of X.
 
     `rows` are the sizes of the partitions, NaN where unknown.
     """

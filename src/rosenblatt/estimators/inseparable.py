@@ -23,7 +23,7 @@ from rosenblatt.text import join_words
 
 @dataclass(eq=False, repr=False)
 class PocketParameters(LinearClassifier):
-    """Parameters of the pocket algorithm, in memory or on a cluster."""
+    """Base class with the pocket algorithm's parameters, in memory and on a cluster."""
 
     max_updates: int = 1000
     order: str = "random"

@@ -105,7 +105,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set the weights under the names of scikit-learn and of the lecture."""
+        """Set `weights_`, `coef_` and `intercept_` from a hypothesis or from mean weights."""
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
@@ -160,7 +160,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return examples.weighted(sample_weight, each, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
-        """Return the final w of the previous fit, in the kernels' layout for these examples."""
+        """Return the final w of the previous fit, in the kernels' layout for `examples`."""
         last, x0 = self._hypothesis().w, 1.0
         if self._mean is not None:
             x0 = self._mean.hypothesis.x0
@@ -197,7 +197,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class PlaParameters(LinearClassifier):
-    """Parameters of PLA, in memory or on a cluster."""
+    """Base class with the parameters of PLA, for estimators in memory and on a cluster."""
 
     order: str = "cycle"
     max_iter: int = 1000

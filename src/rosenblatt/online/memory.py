@@ -239,7 +239,7 @@ class StreamMemory:
     def predict_block(
         self, rows: Rows, layout: Names, zero: int, predict_with: str
     ) -> NDArray[Any]:
-        """Predict each row of a block with the chosen weights."""
+        """Predict each row of a block with the weights that `predict_with` names."""
         copy, predictions = self._to_arrays(rows, layout)
         predict = rule.run_predict_joint if isinstance(rows, rowformats.Joint) else rule.run_predict
         predict(rows, zero, PREDICTORS[predict_with], copy, predictions)
@@ -314,7 +314,7 @@ class StreamMemory:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Set the state to one that `state` returned; raise ValueError if it is inconsistent."""
+        """Restore a state that `state()` returned; raise ValueError if it is inconsistent."""
         names, counts, squared = state["features"], state["count"], state["squared_radius"]
         plain = all(isinstance(name, str) or type(name) is int for name in names)
         _require(

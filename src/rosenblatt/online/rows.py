@@ -230,7 +230,7 @@ def _plain_label(label: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class BlockLabels:
-    """The labels of a block of rows, some of which may be missing."""
+    """The labels of a block of rows, with gaps where labels are missing."""
 
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None  # None if every row has a label
@@ -307,7 +307,7 @@ class BlockLabels:
         return places
 
     def _first_unknown(self, labels: Labels) -> int | None:
-        """Return the first row whose label is not known, or None if there is none."""
+        """Return the first row whose label is not in `labels`, or None if all labels are known."""
         values, met = self.values, labels.met
         if values.dtype == bool and met == (False, True):
             return None

@@ -81,7 +81,7 @@ def online(D, zero, predictor, m, predictions):
 
 
 def online_joint(D, zero, predictor, m, predictions):
-    """Predict which of K labels each row has, then learn the row unless its label is NONE."""
+    """Predict one of K labels for each row, then learn the row unless its label is NONE."""
     V, counts, radius = m.vectors, m.counts, m.squared_radius
     for n in range(len(D.label)):
         q = squared_norm(D.rows, n)
@@ -171,7 +171,7 @@ def copy_array(w, into):
 
 
 def predict(D, zero, predictor, m, predictions):
-    """Predict the sign of every row with the chosen weights."""
+    """Predict -1 or +1 for every row with the weights that `predictor` selects."""
     V = m.vectors
     for n in range(len(predictions)):
         predictions[n] = sign(
@@ -180,7 +180,7 @@ def predict(D, zero, predictor, m, predictions):
 
 
 def predict_joint(D, zero, predictor, m, predictions):
-    """Predict which of K labels every row has, with the chosen weights."""
+    """Predict one of K labels for every row with the weights that `predictor` selects."""
     for n in range(len(predictions)):
         predictions[n] = best_label(D, n, zero, predictor, m.vectors, m.counts, NONE)[0]
 
@@ -231,7 +231,7 @@ def misclassifies_joint(D, n, zero, V, counts):
 
 
 def score_in_order(D, n, w):
-    """Return w·x of row n, summed in the order of its entries, as for a dict."""
+    """Return w·x of row n, summed in the order of its entries, rounded as for a dict."""
     if isinstance(D, Sparse):
         return score_sparse(D, n, w)
     return score_dense(D, n, w) if isinstance(D, Dense) else D.score(w)  # a dict
@@ -261,7 +261,7 @@ def squared_norm(D, n):
 
 @functools.cache
 def bind() -> None:
-    """Register the helpers of this file with Numba."""
+    """Register the helper functions of the online kernels with Numba."""
     scoring.bind()
     # A stream gives the same bits row by row and in blocks: sums are not reordered here.
     bind_by_format(score_in_order, lambda D: score_sparse if is_sparse(D) else score_dense)

@@ -1,4 +1,4 @@
-"""Kinds of columns and how they are encoded; each is a frozen value, stored in models."""
+"""Kinds of columns (numbers, flags, categories, words) and their encoding as features."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class Entries(Column):
         return cls(name, first, size, tuple(indices))
 
     def select(self, table: Any) -> Any:
-        """Select the columns with these indices from an array or CSR matrix; zeros if absent."""
+        """Select the columns in `indices` from an array or CSR matrix; zeros if absent."""
         beyond = max(self.indices, default=0) + 1 - table.shape[1]
         if beyond > 0 and isinstance(table, np.ndarray):
             table = np.pad(table, ((0, 0), (0, beyond)))
@@ -475,7 +475,7 @@ class Parsed:
         self.numbers = pc.if_else(good, pc.binary_join_element_wise(minus, digits, ""), nothing)
 
     def plain(self, mark: str) -> Any:
-        """Return numbers with the unit `mark` as text without it; null for all other cells."""
+        """Return the numbers that have the unit `mark`, as text without it; null elsewhere."""
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 

@@ -170,7 +170,7 @@ def _detect_separator(text: bytes) -> SplitLines:
 
 
 def _has_decimal_commas(cut: SplitLines) -> bool:
-    """Check whether some cells contain commas, and every cell with a comma is a number."""
+    """Check whether commas occur in cells, but only within numbers."""
     if cut.separator == ",":
         return False
     found = False
@@ -353,7 +353,7 @@ def parse(
 
 
 def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield batches with some columns of a file as bytes, a few megabytes of text at a time."""
+    """Yield the chosen columns of a file as batches of bytes, a few megabytes at a time."""
     # A block is larger than usual if lines are long and memory allows it.
     size = max(BLOCK, min(LINES * dialect.line, 16 * batch_bytes()))
     blocks, skip, done = source.text(size, dialect.encoding), dialect.begin, 0
@@ -380,7 +380,7 @@ def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Ite
 
 
 def find_last_row(dialect: Dialect, data: bytes) -> int:
-    r"""Return where the last whole row ends: at a newline outside quotation marks, or 0.
+    r"""Return the position after the last complete row in `data`, or 0 if there is none.
 
     Examples
     --------
@@ -417,7 +417,7 @@ def find_quotes(data: bytes, separator: str) -> Any:
 def _ragged_row_error(
     source: Source, dialect: Dialect, data: bytes, skip: int, done: int
 ) -> DataError:
-    """Return the error about the first row with another number of cells than the other rows."""
+    """Return the error about the first row that has too few or too many cells."""
     found: list[Any] = []
 
     def remember(row: Any) -> str:

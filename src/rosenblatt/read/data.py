@@ -190,7 +190,7 @@ class FileTable:
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
     def each(self, work: Callable[[Any], T]) -> Iterator[T]:
-        """Yield work(batch) of each batch; later batches are read while earlier ones are worked on.
+        """Yield work(batch) for each batch; read ahead while earlier batches are worked on.
 
         An error about a cell names its row of the file.
         """
@@ -210,7 +210,7 @@ class FileTable:
             yield from map_in_threads(locate, number_rows())
 
     def examples(self, made: Plan) -> Iterator[Examples]:
-        """Yield the examples of each batch."""
+        """Yield the examples of each batch, encoded by the plan `made`."""
         found = False
         for examples, _ in self.each(lambda batch: encode_rows(made, batch, self.source.name)):
             if examples.n:
@@ -490,7 +490,7 @@ def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> C
 
 
 def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
-    """Return a layout that reads columns requested as category or text as text.
+    """Return a layout that reads all requested category and text columns as strings.
 
     Raises UsageError on a column that does not exist, before all rows are read.
     """

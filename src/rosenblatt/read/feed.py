@@ -135,7 +135,7 @@ def kind_of(value: Any) -> str | None:
 
 
 def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
-    """Encode a row of values as features; return the features, and the kinds of all columns so far.
+    """Encode a row of values as features; return them, and `kinds` with new columns added.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class Batch:
     raw: bool = False  # whether the kinds of the columns are still to be decided
 
     def without(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
-        """Return the batch with the lines in `reasons` added as bad lines, and other changes."""
+        """Return the batch with the lines in `reasons` marked as bad, and with changed fields."""
         begin = self.chunk.begin.lines
         bad = [
             BadLine(begin + at + 1, self.chunk.line(at), shorten(why.rstrip("."), LETTERS))

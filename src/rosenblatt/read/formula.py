@@ -66,7 +66,7 @@ class Formula:
 
     @classmethod
     def parse(cls, text: str, columns: Sequence[str]) -> Formula:
-        """Parse a formula for a table with these columns."""
+        """Parse a formula for a table with the given column names."""
         try:
             import formulaic
         except ImportError:

@@ -192,7 +192,7 @@ def read_examples(
 
 @contextmanager
 def explain_parameters(function: Callable[..., Any]) -> Iterator[None]:
-    """Add advice to an error that names a parameter which `function` does not have."""
+    """Add advice to errors in a `with` block about parameters that `function` does not have."""
     known = signature(function).parameters
     try:
         yield

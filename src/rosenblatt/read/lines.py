@@ -70,7 +70,7 @@ def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def _bad_line_error(name: str, lines: bytes, done: int, error: Exception) -> DataError:
-    """Return the error about the first of some lines that is not one object like the others."""
+    """Return the error that names the first line that cannot be read as a JSON object."""
     for row, line in enumerate(_non_blank(lines), done + 1):
         try:
             parse_object(line, _parse_int)
@@ -177,7 +177,7 @@ def _parse_json(lines: bytes) -> Any:
 
 
 def is_too_deep(lines: bytes) -> bool:
-    """Check whether the values of some lines are nested deeper than can be parsed safely.
+    """Check whether any line nests values too deeply to be parsed safely.
 
     Examples
     --------
@@ -268,7 +268,7 @@ class JsonFeed:
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read uniform lines as tables, and other lines one by one.
+        """Read the rows of a chunk: uniform lines as tables, all other lines one by one.
 
         A chunk that is not uniform is split into halves. All lines of a large chunk are read one by
         one if neither its first nor its last lines are uniform.

@@ -76,7 +76,7 @@ class Plan:
 
 
 def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
-    """Return options with which any rows get the same columns as in an existing plan."""
+    """Return options that give any rows the same columns as the plan `made`."""
     columns, target = made.encoding.columns, made.target
     return ColumnOptions(
         target.column,
@@ -330,7 +330,7 @@ def _sort_labels(survey: Survey) -> list[Any]:
 
 
 def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
-    """Raise DataError if the values of a target with more than two do not look like labels."""
+    """Raise DataError if the three or more values of a target do not look like class labels."""
     shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
     text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
     spelled: dict[str, list[Any]] = {}

@@ -101,7 +101,7 @@ def read_regression(
     groups: str | None = None,
     formula: str | None = None,
 ) -> Regression:
-    """Read a file as a regression; the kinds of columns are decided as for training.
+    """Read a file as a regression; decide the kind of each column as for a classifier.
 
     The target may be two columns with a comma between them. With a formula, the columns are those
     that it names, and the formula drops rows with missing values.

@@ -355,7 +355,7 @@ def compression_of(first: bytes) -> str | None:
 
 
 def is_binary(head: bytes) -> bool:
-    """Check whether a file with these first bytes is binary, not a text table.
+    """Check whether the first bytes of a file are those of a binary file, not of text.
 
     Examples
     --------

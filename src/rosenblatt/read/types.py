@@ -54,7 +54,7 @@ LONG = r"\d{16}"  # integers with fewer digits are exact in float64
 def find_types(
     batches: Iterable[Any], names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
 ) -> dict[str, Any]:
-    """Return for each column of text, or of bytes that may be text, the first type that fits it."""
+    """Return for each column, read as text or bytes, the first type that fits all of its cells."""
     fitting = {name: tuple(kinds) for name in names}
     for batch in batches:
         for name, known in fitting.items():
@@ -196,7 +196,7 @@ MAX_LABELS = 1000  # distinct labels that are kept
 
 
 def parts(table: Any) -> Iterator[Any]:
-    """Yield the rows of an Arrow table or of a file's table in order, in parts of limited size."""
+    """Yield the rows of a table in order, as record batches of limited size."""
     in_memory = isinstance(table, pa.Table | pa.RecordBatch)
     for batch in (table,) if in_memory else read_in_background(table.batches()):
         for start in range(0, batch.num_rows, RUN):
@@ -309,7 +309,7 @@ class Survey:
         self.valid += len(cells) - cells.null_count
 
     def _add_texts(self, cells: Any) -> bool:
-        """Add cells as text; return whether some of them are plain numbers."""
+        """Add a column's cells as text; return whether any of them is a plain number."""
         counted = pc.value_counts(cells)
         texts, counts = counted.field("values"), counted.field("counts").to_numpy()
         collect(self.values, texts, self.most)

@@ -80,7 +80,7 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
 
 
 class _Terminal:
-    """Standard output to a terminal, with control characters escaped."""
+    """Standard output of a terminal, written with control characters escaped."""
 
     def write(self, rows: Any) -> None:
         sys.stdout.buffer.write(sanitize_lines(bytes(rows)))
@@ -118,7 +118,7 @@ class JsonTables:
         self.file, self.schema = file, schema
 
     def write(self, table: Any) -> None:
-        """Write the rows of a table."""
+        """Write each row of a table as a line of JSON."""
         lines = (dump_json(row) + "\n" for row in table.to_pylist())
         self.file.write("".join(lines).encode())
 
@@ -198,12 +198,12 @@ class Reasons:
         return [first + text for first, text in zip(over, reasons, strict=True)]
 
     def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
-        """Return the model's weights or, for a pair of labels, the difference of theirs."""
+        """Return the model's weights or, for a pair of labels, the difference of their weights."""
         w = self.hypothesis.w
         return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
 
     def _sparse(self, row: Any, weights: NDArray[np.float64]) -> str:
-        """Describe what the stored entries and number columns of a row contribute to its score."""
+        """Describe the features that contribute most to the score of a sparse row."""
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
@@ -273,7 +273,7 @@ def _predict(
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
-    """Return a column name that the file does not have yet."""
+    """Return `name`, with underscores added until it is not in `taken`."""
     while name in taken:
         name += "_"
     return name

@@ -110,7 +110,7 @@ class Regions:
         return Boundary(one.a - other.a, one.b - other.b, one.c - other.c)
 
     def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the region of each label in a box, at a distance from all other regions."""
+        """Return each label's region in a box, at least `distance` away from all other regions."""
         if not self.is_nonzero:
             return []
         labels, parts = range(len(self.planes)), []

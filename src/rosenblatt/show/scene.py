@@ -163,7 +163,7 @@ class Scene:
         return [(left, bottom), (right, bottom), (right, top), (left, top)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the scene as JSON for ``page/static/report.js``."""
+        """Return the scene as JSON, from which the report is drawn in the browser."""
         many = len(self.labels) > 2
         planes = self.regions.planes if many else self.regions.planes[1:]
         return {
@@ -236,7 +236,7 @@ def clearances(h: Hypothesis, examples: Examples) -> Floats:
 
 
 def distances(h: Hypothesis, X: Any) -> Floats:
-    """Return the signed distance of each row from the line.
+    """Return the signed distance of each row from the decision boundary.
 
     If all weights except w0 are 0, there is no line, and the result is the sign of w0.
 

@@ -1,4 +1,4 @@
-"""Stories: everything that the player draws of a run, as Python passes it to the page.
+"""Stories: everything that the animation player draws about a run, as JSON.
 
 `mountPlayer(element, story)` of ``page/static/player.js`` takes the result of `Story.to_json`, on
 the page, in a report and in a notebook. All values are computed here, or on the page by
@@ -175,7 +175,7 @@ class Story:
         return json
 
     def _verdict_json(self, points: Floats) -> dict[str, Any]:
-        """Return the verdict as JSON, with the line and the common points of hulls to draw.
+        """Return the verdict as JSON, with the separating line or the points in both convex hulls.
 
         `line` is c, a, b of the line of maximum margin, or of the quasi-separating line; None with
         more than two labels. `margin` is a distance in the augmented space, so the band is where
@@ -263,7 +263,7 @@ def _explain_end(run: Run, n: int, algorithm: str) -> str:
 
 
 def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
-    """Return a verdict as JSON, without the coordinates that only a drawing needs."""
+    """Return a verdict on separability as JSON, without coordinates for drawing."""
     v = verdict
     shown = _pairs_json(v) if v.labels else {"support": v.support.tolist(), "pairs": None}
     return {
@@ -319,7 +319,7 @@ class Capacity:
 def excerpt(
     story: Story, most: Capacity = Capacity(), names: RowNames = FROM_ZERO
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a story as JSON, within limits of size, and a sentence on each part left out.
+    """Shorten a story to the limits `most`; return it as JSON, and sentences on what is left out.
 
     Mistakes are always counted on all examples, and examples keep their names.
 

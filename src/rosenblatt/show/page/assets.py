@@ -129,7 +129,7 @@ def player_style() -> str:
 
 
 def player_script(entry: str = "player.js") -> str:
-    """Bundle the player and its modules into one script without imports or exports.
+    """Bundle the JavaScript of the animation player into one script without imports.
 
     Pages that are opened from disk cannot import modules. To start the script, append a call of a
     function that the entry module exports.
@@ -138,7 +138,7 @@ def player_script(entry: str = "player.js") -> str:
 
 
 def bundled(entry: str) -> str:
-    """Bundle a module and the modules that it imports into one script.
+    """Bundle a JavaScript module and the modules that it imports into one script.
 
     Each imported module becomes a function that is called once and returns its exports.
     """

@@ -40,10 +40,11 @@ HEIGHT = 2  # height of the plot, in multiples of the fewest mistakes
 
 @dataclass(eq=False, repr=False)
 class GuaranteeDisplay:
-    """Bounds t²ρ² ≤ ‖w(t)‖² ≤ t·R² of the convergence proof, and the cosine of w(t) and w_f.
+    """Plot of ‖w(t)‖² between the two bounds of the convergence proof, t²ρ² and t·R².
 
     On logarithmic axes both bounds are straight lines. They meet at the Novikoff bound R²/ρ²,
-    which no run can exceed. The dark line between them is the run.
+    which no run can exceed. The dark line between them is the run. The second plot shows the
+    cosine of w(t) and w_f.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class GuaranteeDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, axes: Any = None) -> Self:
-        """Plot the run of an estimator fitted on separable examples.
+        """Plot ‖w(t)‖² and its bounds for an estimator fitted on separable examples.
 
         Parameters
         ----------
@@ -97,7 +98,7 @@ class GuaranteeDisplay:
         return cls(squeeze(trace, w), promise).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> Self:
-        """Plot ‖w(t)‖² between its bounds, and the cosine of w(t) and w_f.
+        """Plot ‖w(t)‖² between its bounds, and the cosine of w(t) and the separating w_f.
 
         Parameters
         ----------
@@ -189,7 +190,7 @@ def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
 
 @dataclass(eq=False, repr=False)
 class PocketDisplay:
-    """Mistakes, or their weight, of w(t) and of the pocket after each update.
+    """Number (or total weight) of mistakes of w(t) and of the pocket after each update.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ class PocketDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Plot the run of a fitted PocketPerceptron.
+        """Plot the mistakes of a fitted PocketPerceptron after each update.
 
         Parameters
         ----------
@@ -248,7 +249,7 @@ class PocketDisplay:
         return cls(t, mistakes, pocket).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Plot the mistakes of w(t) and of the pocket.
+        """Plot the mistakes of w(t) and of the pocket after each update.
 
         Parameters
         ----------
@@ -301,7 +302,7 @@ class OptimumDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, *, ax: Any = None) -> Self:
-        """Plot the search of a fitted estimator.
+        """Plot the progress of the search by a fitted FewestMistakes.
 
         Parameters
         ----------
@@ -353,7 +354,7 @@ class OptimumDisplay:
 
 @dataclass(eq=False, repr=False)
 class ExperimentDisplay:
-    """Histograms of the updates and of P[f≠g] over many runs.
+    """Histograms of the number of updates and of P[f≠g] over many runs of PLA.
 
     Parameters
     ----------
@@ -394,7 +395,7 @@ class ExperimentDisplay:
         return cls(result.updates, result.disagreement).plot(axes=axes)
 
     def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
-        """Plot the histograms of updates and of P[f≠g].
+        """Plot the histograms of the number of updates and of P[f≠g].
 
         Parameters
         ----------

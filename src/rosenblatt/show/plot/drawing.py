@@ -92,7 +92,7 @@ def draw_own_legend(ax: Axes, given: bool) -> None:
 
 
 def fit_axes(ax: Axes, scene: Scene, title: str) -> None:
-    """Fit square axes to a scene and label them."""
+    """Set the limits, labels and shape of axes so that they show a scene."""
     (left, bottom), _, (right, top), _ = scene.box
     across, up = scene.names
     style_axes(ax, (escape_text(across), escape_text(up)), title)
@@ -130,7 +130,7 @@ def draw_sides(ax: Axes, regions: Regions, box: Polygon, above: float = 0.0) -> 
 
 
 def draw_band(ax: Axes, regions: Regions, box: Polygon, margin: float) -> None:
-    """Draw the empty margin around the line: paler, with dotted edges."""
+    """Draw the margin around the decision boundary as a pale band with dotted edges."""
     ax.fill(*zip(*box, strict=True), color="white", alpha=0.65, linewidth=0, zorder=0)
     draw_sides(ax, regions, box, margin)
     for ends in regions.edges(box, margin):
@@ -138,7 +138,7 @@ def draw_band(ax: Axes, regions: Regions, box: Polygon, margin: float) -> None:
 
 
 def draw_line(ax: Axes, regions: Regions, box: Polygon, **look: Any) -> None:
-    """Draw the line, or the lines between regions, inside the box."""
+    """Draw the decision boundary (the lines between regions) inside the box."""
     look = {"color": INK, "linewidth": 1.6, "zorder": 2, "solid_capstyle": "round", **look}
     for ends in regions.edges(box):
         ax.plot(*zip(*ends, strict=True), **look)
@@ -170,7 +170,7 @@ def draw_weights(ax: Axes, now: Regions, box: Polygon, before: Regions | None = 
 
 
 def draw_arrow(ax: Axes, line: Boundary, box: Polygon, name: str = "w", **look: Any) -> None:
-    """Draw w as an arrow across the line, in the direction in which the score grows."""
+    """Draw w as an arrow across the decision boundary, toward higher scores."""
     ends = line.ends(box)
     if not ends:
         return

@@ -65,7 +65,7 @@ class SeparationDisplay:
 
     @classmethod
     def from_separation(cls, s: Separation, *, ax: Any = None, intercept: bool = True) -> Self:
-        """Plot the coefficients of a separation.
+        """Plot the coefficients of a result of `rb.separation`.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class SeparationDisplay:
         labeled: set[str] = set()
 
         def label(text: str) -> str:
-            """Return the text for the legend the first time, then a hidden label."""
+            """Return `text` as a legend label at its first use, then a label that is not shown."""
             new = text not in labeled
             labeled.add(text)
             return text if new else "_hidden"

@@ -149,7 +149,7 @@ class Replay:
         return sorted({int(t) for t in at})
 
     def frames(self, at: Sequence[int]) -> Iterator[Frame]:
-        """Yield a frame for each t, in order."""
+        """Yield the frame of the animation for each t in `at`, in ascending order."""
         at = self.select(at)
         kept = {t: max((p for p in self.pocketed if p <= t), default=None) for t in at}
         wanted = {*at, *(t - 1 for t in at if t), *(p for p in kept.values() if p is not None)}
@@ -185,7 +185,7 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One frame of a run: the examples, and the line before and after an update."""
+    """Frame of an animation: the examples, and the decision boundary around one update."""
 
     t: int
     scene: Scene  # the examples and the line of w(t)
@@ -196,7 +196,7 @@ class Frame:
 
     @property
     def title(self) -> str:
-        """Return t, the row of the update and the number of mistakes."""
+        """Title with t, the row that caused the update, and the number of mistakes."""
         update = "" if self.row is None else f", update on row {self.row}"
         rival = "" if self.rival is None else f"against {escape_text(self.rival)}; "
         return f"t = {self.t}{update}\n{rival}{plural(self.scene.mistakes, 'mistake')}"
@@ -260,7 +260,7 @@ class TraceDisplay:
     def from_estimator(
         cls, clf: Any, X: Any, y: Any, *, t: Sequence[int] | None = None, axes: Any = None
     ) -> Self:
-        """Plot the run of a fitted estimator.
+        """Plot the decision boundary of a fitted estimator after some of its updates.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class TraceDisplay:
         return cls(replay).plot(t=t, axes=axes)
 
     def plot(self, *, t: Sequence[int] | None = None, axes: Any = None) -> Self:
-        """Plot one panel for each value of t.
+        """Plot one panel per value of t: the decision boundary after t updates.
 
         Parameters
         ----------
