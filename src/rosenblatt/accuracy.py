@@ -191,7 +191,7 @@ class Accuracy:
         return f"accuracy {share} on {where} (95 % interval {low:.1f} to {high:.1f} %)"
 
     def comparison(self, labels: Sequence[str]) -> list[str]:
-        """Describe the baseline, the balanced accuracy and the measures of the positive label."""
+        """Describe the baseline, balanced accuracy, precision, recall, F1 and ROC AUC."""
         frequent = labels[self.sizes.index(max(self.sizes))]
         first = f"baseline {percent(self.baseline)} (always predicting {frequent}); "
         if self.balanced is None:

@@ -37,7 +37,7 @@ def column_or_1d(y: Any) -> Any:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Return a NumPy generator for a random_state of scikit-learn."""
+    """Convert scikit-learn's `random_state` to a NumPy generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is np.random:

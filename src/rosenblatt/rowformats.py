@@ -105,7 +105,7 @@ def add(D, n, w, a):
 
 
 def step(D, n):
-    """Return eta·s·y, the signed length of an update by row n with sample weight s."""
+    """Return eta·s·y, the factor of x in an update by row n with sample weight s."""
     return D.rows.step[n // D.K] if isinstance(D, Joint) else D.step[n]
 
 

@@ -84,7 +84,7 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Trained weights, in the units of the data, and how they were found."""
+    """Result of training: weights in the units of the data, and how they were found."""
 
     hypothesis: Hypothesis
     algorithm: str  # that found the weights

@@ -85,7 +85,7 @@ class Partitions(Blocks):
         class_weight: Any = None,
         one_class: bool = False,
     ) -> Examples:
-        """Load the partitions on the workers and return a template of their examples.
+        """Load the partitions on the workers; return a row of zeros with their labels and columns.
 
         The template has one row of zeros, and the labels, columns and x0 of the partitions.
         """

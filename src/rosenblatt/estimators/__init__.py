@@ -1,4 +1,4 @@
-"""scikit-learn estimators; they translate arguments and results."""
+"""Estimators with the interface of scikit-learn, for data in memory."""
 
 from rosenblatt.estimators.inseparable import FewestMistakes, PocketPerceptron, fewest_mistakes
 from rosenblatt.estimators.perceptron import Perceptron

@@ -483,7 +483,7 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> D
 
 
 def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
-    """Return the options, with the last column as the default target of a NumPy table."""
+    """Return the options; for a NumPy table, the last column becomes the default target."""
     if options.target is None and format_of(source, layout) == "NumPy":
         return replace(options, target="-1")
     return options

@@ -337,7 +337,7 @@ class JsonFeed:
         return Batch(chunk, raw=True).without(reasons, rows=rows)
 
     def check_target(self, some_lines: Iterable[bytes]) -> None:
-        """Raise UsageError if no line has the target; the message names the keys."""
+        """Raise UsageError if no line has the target column; name the keys in the message."""
         keys: dict[str, None] = {}
         for line in some_lines:
             with suppress(ValueError):

@@ -393,13 +393,13 @@ FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, Js
 
 
 def feed_to_json(feed: Feed) -> dict[str, Any]:
-    """Return the description of a feed that a checkpoint stores."""
+    """Return the fields of a stream's reader as JSON, for a checkpoint."""
     fields = {"kind": type(feed).__name__, **asdict(feed)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
 
 
 def feed_from_json(stored: dict[str, Any]) -> Any:
-    """Restore a feed from the result of `feed_to_json`; raise TypeError on anything else."""
+    """Restore a stream's reader from the JSON of `feed_to_json`; raise TypeError if invalid."""
     fields = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
     for value in fields.values():
         words = value.values() if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""Hypothesis, examples, trace and story of a fitted estimator."""
+"""Get the hypothesis, examples, trace or drawing data (story) of a fitted estimator."""
 
 from __future__ import annotations
 

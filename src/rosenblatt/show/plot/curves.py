@@ -153,7 +153,7 @@ class GuaranteeDisplay:
 
 
 def _moments(last: int) -> NDArray[np.intp]:
-    """Return all t from 1 to T or, for large T, values evenly spaced on a logarithmic axis."""
+    """Return all t from 1 to `last` or, if too many, values evenly spaced on a logarithmic axis."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
