@@ -247,7 +247,7 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
 
 
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Split row numbers at random into training and test rows, with `share` of each label to test.
+    """Split row numbers at random into training and test rows; test about `share` of each label.
 
     With two labels, at least one row of each is a test row. With more than two, at least one row
     of each stays a training row, so a label with a single row is not tested.

@@ -165,7 +165,7 @@ def needs_passes(console: Console, source: Source, layout: Layout, activity: str
 
 
 def report_plan(console: Console, plan: Plan) -> None:
-    """Print which target column was guessed, and notes on the columns."""
+    """Print the target column if it was guessed, and the plan's notes on columns."""
     if plan.guessed:
         where = quote_column(plan.target.column)
         console.note(f"using {where} as the target, the only column with {plan.guessed}.")

@@ -50,7 +50,7 @@ def _parquet(source: Source) -> Iterator[Any]:
 
 
 def _row_bytes(parquet: Any) -> float:
-    """Estimate the size of a row in bytes, from the size of the file and from the types."""
+    """Estimate the number of bytes per row of a Parquet file."""
     metadata = parquet.metadata
     groups = range(metadata.num_row_groups)
     stored = sum(metadata.row_group(i).total_byte_size for i in groups)

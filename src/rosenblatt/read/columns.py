@@ -270,7 +270,7 @@ def cell_as_text(cells: Any, row: int) -> str | None:
 
 
 def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
-    """Replace each text that is one of `words` by null."""
+    """Replace texts that are in `words` by null."""
     return pc.if_else(pc.is_in(texts, pa.array(words)), pa.scalar(None, pa.string()), texts)
 
 

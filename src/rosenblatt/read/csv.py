@@ -256,7 +256,7 @@ def squeeze_blanks(text: bytes) -> bytes:
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
-    """Read all rows; a column has its known type, or else the first type that fits all cells."""
+    """Read a file as a table; find the type of each column whose type is not given."""
     dialect = find_dialect(source, layout)
     table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
     types = {name: layout.types[name] for name in dialect.names if name in layout.types}

@@ -156,7 +156,7 @@ def memory_needed(source: Source, layout: Layout) -> int:
 
 
 def describe_excess(source: Source, layout: Layout) -> str:
-    """Describe the memory that a file needs if it is more than half of what is free; else ""."""
+    """Describe the memory that a file needs if it is over half of the free memory; else ""."""
     needed, free = memory_needed(source, layout), free_memory()
     if free is None or 2 * needed <= free:
         return ""
@@ -507,7 +507,7 @@ def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout
 def locate_errors(
     source: Source, layout: Layout, start: int = 0, advice: str | Message | None = None
 ) -> Iterator[None]:
-    """Turn a BadCellError into a DataError that names file, row and remedy."""
+    """Turn a BadCellError in a `with` block into a DataError that names file, row and remedy."""
     try:
         yield
     except BadCellError as bad:

@@ -281,7 +281,7 @@ def plain_labels(cells: Any) -> Any:
 
 
 def _find_label(values: Any, label: Label) -> Any:
-    """Check which values equal a label; text is compared as a value of the label's type."""
+    """Return a mask of the values that equal a label, with text compared by the label's type."""
     if not pa.types.is_string(values.type):
         if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
             return pa.array(np.zeros(len(values), dtype=bool))
@@ -387,7 +387,7 @@ APART = 8  # padding of columns, against cache conflicts at round distances
 def interleave_columns(
     columns: Sequence[NDArray[Any]], dtype: Any = np.float64
 ) -> tuple[NDArray[Any], float]:
-    """Combine columns of equal length into the rows of an array; return it and its sum of squares.
+    """Combine columns into a 2-d array; return it and the sum of squares of its entries.
 
     The sum is NaN or infinite if any entry is.
 

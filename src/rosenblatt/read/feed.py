@@ -194,7 +194,7 @@ def encode_value(
 
 
 def describe_kinds(kinds: Kinds) -> list[str | Message]:
-    """Return a list with a note that names the columns that are not numeric, or an empty list."""
+    """Return a list with a note on the columns that are not numeric; empty if there are none."""
     parts = []
     for kind, words in KIND_WORDS.items():
         names = [quote_column(name) for name, k in kinds.items() if k == kind]

@@ -231,7 +231,7 @@ def _page(found: Findings) -> Report:
 
 
 def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the run as JSON for the player (None if it cannot be drawn), and notes to print."""
+    """Return a run as JSON for the animation player, or None, and notes to print with it."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
