@@ -287,7 +287,7 @@ class Examples(Blocks):
 
     @functools.cached_property
     def squares(self) -> float:
-        """Sum of the squares of all entries."""
+        """Sum of the squares of all entries of X."""
         return sum_of_squares(self.numbers)
 
     @functools.cached_property
@@ -508,7 +508,7 @@ def as_table(X: Any) -> Any:
 
 
 def sum_of_squares(numbers: NDArray[Any]) -> float:
-    """Sum the squares of numbers in one fast pass, to within a thousandth.
+    """Sum the squares of numbers in one fast pass, with a relative error below 0.001.
 
     The sum is NaN or infinite if one of the numbers is, or if a square overflows. Squares are
     summed in short runs to keep float32 accurate; if the range of float32 is too narrow, they are

@@ -65,7 +65,7 @@ class DictRow:
         self.x, self.copy = NOTHING, None
 
     def score(self, w: Vector) -> float:
-        """Return w·x, summed in the order of x; unknown features count 0."""
+        """Return w·x, summed in the order of x; features without a weight count as 0."""
         s = w[X0] * self.x0
         try:
             try:

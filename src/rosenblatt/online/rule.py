@@ -55,7 +55,7 @@ class Memory(NamedTuple):
 
 
 def online(D, zero, predictor, m, predictions):
-    """Predict each row, then learn it unless its step is 0, which means that it has no label.
+    """Predict each row, then learn it if it has a label; the step of a row without one is 0.
 
     Returns the number of rows done: it stops before a row that is too long or has NaN or infinity.
     `size` is an upper bound on ‖w‖²: an update after a mistake adds at most ‖a·x‖² to it.

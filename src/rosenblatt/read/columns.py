@@ -223,7 +223,7 @@ class Entries(Column):
 
     @classmethod
     def of(cls, name: str, indices: Sequence[int]) -> Entries:
-        """Create a column from its indices in ascending order."""
+        """Create a column whose features are the given indices, in ascending order."""
         first, size = (indices[0] if indices else 1), len(indices)
         if first in (0, 1) and (not indices or indices[-1] == first + size - 1):
             return cls(name, first, size)

@@ -67,7 +67,7 @@ class Dialect:
 
     @property
     def begin(self) -> int:
-        """Number of lines before the rows."""
+        """Number of lines before the first row of data."""
         return self.above + 1 if self.header else 0
 
 

@@ -255,7 +255,7 @@ class Data:
 
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
-        """Create data whose rows are read from a file again in every pass, with a given plan."""
+        """Create data whose rows are read from a file again in every pass, by the plan `made`."""
         blocks = InOrder(lambda: table.examples(made), made.target.many)
         return cls(table.source.name, blocks, None, made, table)
 

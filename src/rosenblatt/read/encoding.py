@@ -80,7 +80,7 @@ class Encoding:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix: many features, and some columns of words or entries."""
+        """Whether X is a CSR matrix, as for many features with columns of words or entries."""
         mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
         return mostly_zeros and len(self.features) >= WIDE
 

@@ -69,7 +69,7 @@ class Chunk:
         return self.data.split(b"\n")
 
     def line(self, at: int) -> bytes:
-        """Return a line, counted from 0, with its newline."""
+        """Return line number `at` of the chunk, counted from 0, with its newline."""
         return self.lines[at] + b"\n"
 
     @functools.cached_property
@@ -104,7 +104,7 @@ class RowChunk:
         return Place(0, self.begin.lines + self.count)
 
     def line(self, at: int) -> bytes:
-        """Return a row, counted from 0, as a line of JSON."""
+        """Return row number `at` of the chunk, counted from 0, as a line of JSON."""
         row = self.batch.slice(at, 1).to_pylist()[0]
         return json.dumps(row, default=str).encode() + b"\n"
 

@@ -355,7 +355,7 @@ class JsonFeed:
 
 @dataclass(frozen=True)
 class LibsvmFeed:
-    """Reader of LIBSVM lines as rows of a stream; without a label, a row is only predicted."""
+    """Reader of LIBSVM lines as rows of a stream; rows without a label are only predicted."""
 
     def read(self, chunk: Chunk) -> list[Batch]:
         """Read the rows of a chunk; features are named by their index."""

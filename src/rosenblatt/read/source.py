@@ -182,7 +182,7 @@ class Source:
 
 
 class TextCheck:
-    """Filter of text blocks: removes a byte-order mark and raises DataError on a very long line."""
+    """Filter of text blocks that removes a byte-order mark and refuses very long lines."""
 
     def __init__(self, name: str) -> None:
         self.name = name

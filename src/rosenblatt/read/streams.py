@@ -75,7 +75,7 @@ class RowStream:
             self.checksum_of_end = hashlib.sha256(file.read()).hexdigest()
 
     def go_to(self, place: Place, expected: str) -> None:
-        """Raise DataError if the file is not the one that the checkpoint was made on."""
+        """Raise DataError if the checkpoint was written for a file with other content."""
         if expected != self.checksum_of_end:
             raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
 

@@ -245,7 +245,7 @@ class Moments:
 
 
 def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
-    """Return count, mean and centered sum of squares in units of 2^e, and e."""
+    """Return count, mean and centered sum of squares of numbers / 2^e, and e itself."""
     n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
     parts = [numbers[i : i + PART] for i in range(0, n, PART)]
     mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n

@@ -230,7 +230,7 @@ class Story:
 
 
 def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
-    """Encode numbers as text that keeps every bit.
+    """Encode numbers as base64 text, which keeps every bit.
 
     Examples
     --------

@@ -185,7 +185,7 @@ class Replay:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Frame of an animation: the examples, and the decision boundary around one update."""
+    """Frame of an animation: the examples and the boundary before and after an update."""
 
     t: int
     scene: Scene  # the examples and the line of w(t)
