@@ -75,7 +75,7 @@ class Hypothesis:
 
     @staticmethod
     def with_intercept(coef: Any, intercept: Any, zero: int) -> Hypothesis:
-        """Return the hypothesis with the `coef_` and `intercept_` of scikit-learn."""
+        """Create a hypothesis from a `coef_` and an `intercept_` as scikit-learn stores them."""
         w = np.column_stack((np.ravel(intercept), np.atleast_2d(coef)))
         return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, zero)
 
@@ -266,7 +266,7 @@ class JointHypothesis(Hypothesis):
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """Position of the first label with the same weights, for each label."""
+        """For each label, the first label (by position) that has the same weights."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 

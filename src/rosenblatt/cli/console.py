@@ -72,7 +72,7 @@ def as_argument(text: str) -> str:
 
 
 class Console(Reporter):
-    """Printer of the steps of a command; with --json, of one object at the end instead.
+    """Printer of a command's steps; with --json, it prints one object at the end instead.
 
     With `rows_on_stdout`, the command writes rows to stdout, and everything else goes to stderr.
     """

@@ -74,7 +74,7 @@ class Outlet:
             )
 
     def check(self, kept: dict[str, Any], ended: bool) -> Fingerprint:
-        """Raise an error unless the file is the one in the checkpoint, unchanged since then.
+        """Raise an error unless the file is the one that the checkpoint records, still unchanged.
 
         `kept` is the fingerprint in the checkpoint. `ended` means that the stream had ended, so
         that nothing was written after the checkpoint.

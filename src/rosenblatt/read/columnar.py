@@ -189,6 +189,6 @@ class ArrowFeed:
     kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
 
     def read(self, chunk: RowChunk) -> list[Batch]:
-        """Read the rows of a chunk as one batch of examples."""
+        """Read the rows of a chunk as a single batch."""
         lines = np.arange(chunk.count)
         return [read_columns(self, Batch(chunk), chunk.batch, lines, as_numbers)]

@@ -542,7 +542,7 @@ class Vocabulary:
         return cls(min_count, frozenset(stop_words.lower().split()))
 
     def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """Select words by how many cells contain each; return the words in alphabetical order."""
+        """Select words from `count`, the number of cells with each; sort them alphabetically."""
         return tuple(
             sorted(
                 word

@@ -70,7 +70,7 @@ def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def _bad_line_error(name: str, lines: bytes, done: int, error: Exception) -> DataError:
-    """Return the error that names the first line that cannot be read as a JSON object."""
+    """Return the error that names the first line that is not a JSON object or has other types."""
     for row, line in enumerate(_non_blank(lines), done + 1):
         try:
             parse_object(line, _parse_int)

@@ -220,7 +220,7 @@ class Moments:
         self.low, self.high = math.inf, -math.inf
 
     def add(self, numbers: NDArray[np.float64]) -> None:
-        """Add finite numbers."""
+        """Include finite numbers in the mean and the standard deviation."""
         if len(numbers) == 0:
             return
         self.low = min(self.low, float(numbers.min()))

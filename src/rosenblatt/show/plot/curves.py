@@ -316,7 +316,7 @@ class OptimumDisplay:
 
     @classmethod
     def from_result(cls, result: FewestMistakesResult, *, ax: Any = None) -> Self:
-        """Plot a result of `fewest_mistakes`.
+        """Plot mistakes and lower bound over time, from a result of `fewest_mistakes`.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class ExperimentDisplay:
 
     @classmethod
     def from_experiment(cls, result: Experiment, *, axes: Any = None) -> Self:
-        """Plot a result of `experiment`.
+        """Plot histograms of a result of `experiment`.
 
         Parameters
         ----------
