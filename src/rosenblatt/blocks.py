@@ -39,7 +39,7 @@ class Blocks:
 
     @property
     def n(self) -> int:
-        """Number of rows; for blocks read in passes, the number of rows read so far."""
+        """Number of rows; for blocks read in several passes, the number of rows read so far."""
         raise NotImplementedError
 
     def first(self) -> Examples:

@@ -97,7 +97,7 @@ def pla_first(D, order, zero, w, walk, trace):
 
 
 def ratchet(D, order, zero, w, run, judged, longest, trace):
-    """Update w on each mistake until w's run of correct rows is longer than the pocket's.
+    """Update w on each mistake until its run of correct rows exceeds `longest`, the pocket's best.
 
     If w is `judged` already, its run does not stop the loop before the next update.
     """

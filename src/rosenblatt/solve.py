@@ -157,7 +157,7 @@ class Result:
 
     @property
     def in_memory(self) -> bool:
-        """Whether all rows were in memory instead of read in passes."""
+        """Whether all rows were in memory, not read from a file in several passes."""
         return self.data.blocks.in_memory
 
     @property
@@ -508,7 +508,7 @@ def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Se
 def check_passes(
     options: TrainingOptions, evaluation: EvaluationOptions, report: bool = False
 ) -> None:
-    """Raise UsageError on options that do not work when a file is read in passes."""
+    """Raise UsageError on options that do not work when a file is read in several passes."""
     needs_all = options.order != "cycle" or options.algorithm in ("fewest", "average")
     if needs_all or evaluation.cv or evaluation.test_size or report:
         raise UsageError(NOT_IN_PASSES)

@@ -19,7 +19,7 @@ from rosenblatt.text import quote_column
 
 @dataclass(frozen=True, eq=False)
 class RawColumns:
-    """Columns of raw rows (numbers, categories and text); all others are ignored.
+    """Columns of raw rows (numbers, categories and text) that are encoded as features.
 
     A number becomes a feature with the name of its column, a category "column=value", a word
     "column=word", and an entry a feature named by its index.

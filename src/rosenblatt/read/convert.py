@@ -137,7 +137,7 @@ def open_data(
     *,
     convert: bool = True,
 ) -> Data:
-    """Open a file that is read in passes; convert text to Parquet once if `convert` is true."""
+    """Open a file to read it in several passes; if `convert`, convert text to Parquet once."""
     layout = with_types(source, layout, options)
     text = convert and format_of(source, layout) in TEXT and source.kept is None
     name = converted_path(source)

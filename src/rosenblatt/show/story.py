@@ -129,7 +129,7 @@ class Story:
         return self.examples.d != 2
 
     def to_json(self) -> dict[str, Any]:
-        """Return the story as JSON for the player."""
+        """Return the story as JSON for the animation player."""
         examples, trace, run = self.examples, self.run.trace, self.run
         origin, x0 = trace.known_origin(), examples.x0
         few = self.weights.size <= MOST_NUMBERS

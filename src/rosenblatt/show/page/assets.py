@@ -124,7 +124,7 @@ def _digest(text: str) -> str:
 
 
 def player_style() -> str:
-    """Return the style sheets of the player."""
+    """Return the style sheets of the animation player."""
     return text_of("theme.css") + text_of("player.css")
 
 
