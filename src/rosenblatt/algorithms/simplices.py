@@ -251,7 +251,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
 
 
 def begin_with(rows, part, scores, which, corners):
-    """Set up a first simplex, with a corner on each axis.
+    """Set up one of the initial simplices, with a corner on each axis.
 
     Bit v of `part` says whether corner v lies on the negative half of axis v.
     """
@@ -340,7 +340,7 @@ def count(crossings):
 
 
 def sort(crossings):
-    """Sort crossings, with the change of cost at each, by position."""
+    """Sort the crossings of a half circle by position, with their changes of cost."""
     keys, changes, _ = crossings
     for gap in GAPS:
         for i in range(gap, len(keys)):

@@ -142,7 +142,7 @@ def reduce_faces(
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
-    """Find rows with multipliers that sum to zero, project out their span, and repeat.
+    """Find multipliers with which rows sum to zero, project out the rows' span, and repeat.
 
     `carried` lists what is divided out already; new findings are appended. With `row`, stop once
     that row is divided out.
@@ -262,7 +262,7 @@ def round_to_bits(w: Fractions, bits: int) -> Fractions:
 
 
 def _find_zero_row(signed: SignedRows) -> list[Alternative]:
-    """Return a row of zeros, which is a conflict by itself, or an empty list."""
+    """Return a list with a row of zeros, which is a conflict by itself, or an empty list."""
     if signed.examples.x0:
         return []
     zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)

@@ -401,7 +401,7 @@ class LimitingModel:
     def _likelihood(
         self, rows: NDArray[np.intp], basis: Basis, *, limit: bool
     ) -> tuple[Evaluate, Array, Array]:
-        """Return the log-likelihood, a starting point, and a map to all coefficients."""
+        """Return the log-likelihood function, a starting point, and a map to all coefficients."""
         (Z, T), data, family = basis, self.data, self.family
         start = np.zeros(T.shape[1])
         y = data.y[rows]

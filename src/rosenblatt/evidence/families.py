@@ -375,7 +375,7 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
 
 
 def _find_declared_levels(y: Any) -> NDArray[Any] | None:
-    """Return the levels of an ordered category in order, or None for other columns."""
+    """Return the levels of an ordered categorical column in order, or None for other columns."""
     kind = getattr(y, "dtype", None)
     if getattr(kind, "ordered", False) or type(kind).__name__ == "Enum":
         return as_column(kind.categories)  # type: ignore[union-attr]

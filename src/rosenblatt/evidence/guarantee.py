@@ -117,13 +117,13 @@ class Squeeze:
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
-        """Whether w_f·w(t) is at least the bound of the proof, for each t."""
+        """Whether w_f·w(t) is at least its lower bound in the convergence proof, for each t."""
         bound = _rounding_bound(self.inner_least, self.inner)
         return np.asarray(self.inner >= self.inner_least - bound)
 
     @property
     def squared_holds(self) -> NDArray[np.bool_]:
-        """Whether ‖w(t)‖² is at most the bound of the proof, for each t."""
+        """Whether ‖w(t)‖² is at most its upper bound in the convergence proof, for each t."""
         bound = _rounding_bound(self.squared_most, self.squared)
         return np.asarray(self.squared <= self.squared_most + bound)
 

@@ -245,7 +245,7 @@ def add_totals(totals: Sequence[Total]) -> Total:
 def _sums_by_column(
     numbers: NDArray[np.float64], columns: NDArray[Any], unit: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the exact sum of each column for each exponent, with the column's index.
+    """Yield exact partial sums of columns, one per column and exponent, with the column's index.
 
     The halves of integers of 53 bits never add up to more than 2^53, so float sums are exact.
     """

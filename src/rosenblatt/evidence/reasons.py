@@ -96,7 +96,7 @@ class Cone:
         return cls(rows, rows[:0], watch, [direction] if ray else [], ray)
 
     def signs(self, function: NDArray[np.float64]) -> set[int] | None:
-        """Return which signs a linear function takes on the cone; None if undecided."""
+        """Return the signs that a linear function takes on the cone; None if not all are known."""
         key = function.tobytes()
         if key in self.known:
             return self.known[key]

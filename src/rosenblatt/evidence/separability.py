@@ -442,7 +442,7 @@ class _Search(Blocks):
         return replace(decision, measured=replace(found, margin=margin, support=support))
 
     def _extend_span(self, decision: Decision) -> Decision | None:
-        """Extend an inseparable verdict to all rows, or add rows outside its span to the set.
+        """Extend the verdict "inseparable" to all rows, or add rows outside the conflict's span.
 
         A conflict that spans the whole space is kept as it is. Otherwise rows outside its span join
         the set; if there are none, all rows that the conflict does not list get the multiplier 1.

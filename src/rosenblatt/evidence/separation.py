@@ -207,7 +207,7 @@ def separation(
     data: Any = None,
     time_limit: float | None = None,
 ) -> Separation:
-    """Decide which maximum likelihood estimates are infinite, row by row, and prove it.
+    """Decide which maximum likelihood estimates are infinite and which rows cause it, with a proof.
 
     Parameters
     ----------

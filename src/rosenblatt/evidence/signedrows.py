@@ -457,7 +457,7 @@ def relative_gap(margin: float, upper: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """Either weights that separate all rows, or multipliers of rows that sum to zero."""
+    """Either weights that separate all rows, or multipliers with which rows sum to zero."""
 
     weights: Fractions = field(default_factory=list)
     rows: list[int] = field(default_factory=list)

@@ -86,7 +86,7 @@ class Tree:
         return cls(tuple(content["nodes"]), tuple(weightings))
 
     def numbers(self) -> Iterator[tuple[str, Numbers]]:
-        """Yield all numbers of the tree, with the name of their field."""
+        """Yield the numbers in each field of the tree, with the name of the field."""
         yield "nodes", self.nodes
         for w in self.weightings:
             yield from (("over", (w.over,)), ("sets", w.sets), ("shares", w.shares))
