@@ -257,7 +257,7 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Scale each w to length 1, rounded to pairs of 16-bit integers; 0 for extreme lengths."""
+    """Round the direction of each w to packed 16-bit integers; zeros if its length is extreme."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)

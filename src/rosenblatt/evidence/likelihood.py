@@ -103,7 +103,7 @@ def gram(Z: Any, weights: Array, other: Any = None) -> Array:
 
 
 def glm(Z: Any, y: Array, weights: Array, offset: Array, terms: Terms) -> Evaluate:
-    """Return a function for the log-likelihood, with derivatives, of a generalized linear model."""
+    """Return the log-likelihood function, with derivatives, of a generalized linear model."""
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
         with np.errstate(all="ignore"):
@@ -234,7 +234,7 @@ LINKS: dict[str, Terms] = {
 
 
 def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) -> Evaluate:
-    """Return a function for the log-likelihood of a multinomial logistic regression.
+    """Return the log-likelihood function of a multinomial logistic regression.
 
     `possible` has a column per label: False where the probability of the label is exactly 0 in the
     limit. The first label is the reference.
@@ -262,7 +262,7 @@ def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) 
 
 
 def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest: int) -> Evaluate:
-    """Return a function for the log-likelihood of a proportional odds model, thresholds first.
+    """Return the log-likelihood function of a proportional odds model, thresholds before slopes.
 
     The probability of a label is F(u) - F(l) = F(u)·(1 - F(l))·(1 - exp(l - u)), with u and l the
     distances from the row's score to the thresholds above and below. `sides` has two columns: where
@@ -319,7 +319,7 @@ class Strata:
 def cox(
     Z: Any, strata: Strata, event: NDArray[np.bool_], weights: Array, efron: bool = True
 ) -> Evaluate:
-    """Return a function for the log partial likelihood of a Cox model (Efron or Breslow ties)."""
+    """Return the log partial likelihood function of a Cox model, with Efron or Breslow ties."""
     Z = to_dense(Z)
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
@@ -353,7 +353,7 @@ def cox(
 
 
 def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> Evaluate:
-    """Return a function for the conditional log-likelihood of matched sets of rows."""
+    """Return the conditional log-likelihood function of matched sets, with any number of cases."""
     Z = to_dense(Z)
     order = np.argsort(groups, kind="stable")
     sets = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
