@@ -143,7 +143,7 @@ def _check_regression(
 def _read_as_planned(
     console: Console, reading: Reading, plan: Plan | None, source: Source
 ) -> Reading:
-    """Replace the options for columns by those that the proof records, if any."""
+    """Replace the column options by those recorded in a proof, if it records any."""
     if plan is None:
         return reading
     names, target = read_column_names(source, reading.layout), reading.columns.target

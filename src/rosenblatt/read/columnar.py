@@ -170,7 +170,7 @@ def _to_batch(rows: NDArray[Any], start: int) -> Any:
 
 
 def find_size(source: Source, kind: str) -> int | None:
-    """Return the bytes that a file needs in memory, if its format shows that; else None."""
+    """Return the bytes that a file needs in memory, or None if its format does not tell."""
     if kind == "Parquet":
         with _parquet(source) as parquet:
             return int(parquet.metadata.num_rows * _row_bytes(parquet))

@@ -221,7 +221,7 @@ class BadLine:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Content of a chunk: numeric rows as an array, or rows of named features; and bad lines."""
+    """Content of a chunk: bad lines, and rows as an array or as dicts of features."""
 
     chunk: Chunk | RowChunk
     X: Any = None  # None if the rows are not all numeric

@@ -141,7 +141,7 @@ class LineStream:
         return self.first[: self.first.rfind(b"\n") + 1] or self.first
 
     def more(self) -> bool:
-        """Read more bytes into the head; return False if there are no more."""
+        """Read more bytes into the buffer of `head`; return False if there are no more."""
         block = self._read()
         self.first += block
         return bool(block)

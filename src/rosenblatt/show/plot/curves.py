@@ -273,7 +273,7 @@ class PocketDisplay:
 
 @dataclass(eq=False, repr=False)
 class OptimumDisplay:
-    """Mistakes of the best line so far, and the proved lower bound, over time.
+    """Mistakes of the best classifier so far, and the proved lower bound, over time.
 
     No line makes fewer mistakes than the lower bound: the blue region is excluded by proof. Where
     the two curves meet, the optimum is known; the white region between them is undecided.
@@ -433,7 +433,7 @@ def _bars(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
 
 
 def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
-    """Check the format of an image file, and return a function that plots runs into the file."""
+    """Check the format of an image file; return a function that plots an experiment to it."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")
