@@ -184,7 +184,7 @@ def _across(x: Floats) -> Floats:
 
 
 def _product(A: Floats, B: Floats) -> Floats:
-    """Multiply a small matrix A by a matrix B without starting the threads of BLAS."""
+    """Multiply a small matrix A by B without starting BLAS threads."""
     return np.asarray((A[:, :, None] * B).sum(axis=1))
 
 
@@ -299,7 +299,7 @@ class Enumeration:
                     self.found(inside)
 
     def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
-        """Run `work` on each task in threads; stop at the time limit or on Ctrl-C."""
+        """Run `work` on each task in threads until the time limit or Ctrl-C."""
         waiting = iter(list(tasks))
 
         def do_tasks() -> None:
@@ -333,7 +333,7 @@ class Enumeration:
             self._fix(flat, k)
 
     def _initial_marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Mark the rows that cannot be the next pivot: earlier rows, and rows that are zero."""
+        """Mark rows that cannot be the next pivot: earlier rows, and zero rows."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
@@ -358,7 +358,7 @@ class Enumeration:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return the rows that may be the next pivot on the way to a cheaper cell."""
+        """Return the rows that may be the next pivot of a cheaper cell."""
         marks = self._initial_marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]

@@ -286,7 +286,7 @@ def along_lines(gap: Gap) -> None:
 
 
 def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a direction at random: a coordinate, or one or more examples near the hyperplane."""
+    """Draw a random direction: a coordinate, or one or more examples near the hyperplane."""
     D = examples.d + 1
     chance = rng.random()
     v = np.zeros(D)
@@ -439,7 +439,7 @@ def step(line, costs, reach, f, temperature, rng):
 
 
 def aim(board, line, rng):
-    """Draw the direction of a line: a coordinate, a Gaussian vector or an example; return which."""
+    """Draw a line's direction: a coordinate, a Gaussian vector or an example; return which."""
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:

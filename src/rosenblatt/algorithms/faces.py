@@ -196,7 +196,7 @@ class Circle:
 
 
 class Directions:
-    """Hyperplanes in the weight space, on each of which one or more examples have score 0.
+    """Hyperplanes in the weight space, on which one or more examples have score 0.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are

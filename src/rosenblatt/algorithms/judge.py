@@ -283,7 +283,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
 
 def judge(S, w0, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w from their scores, and count scores of uncertain sign.
+    """Add up the mistakes of many w from their scores; count scores of uncertain sign.
 
     S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
     its sign is undecided.

@@ -56,7 +56,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on the epochs begun, on the updates, and on the seconds of a run.
+    """Limits on the epochs, updates and seconds of a run.
 
     Small jobs always finish, whatever the time limit.
     """
@@ -264,7 +264,7 @@ def shuffled_cycles(walk: Walk) -> None:
 
 
 def random_mistakes(walk: Walk) -> None:
-    """Update w on a mistake drawn at random, all being equally likely, until the run ends.
+    """Update w on mistakes drawn uniformly at random until the run ends.
 
     The first mistake in a random order is such a choice. The order is shuffled while it is
     visited, so finding a mistake costs no more than the visits it takes. N visits are an epoch.
@@ -453,7 +453,7 @@ class Walk:
         return self.so_far.w.copy(), trace, visits
 
     def record(self, call: Call, block: Examples | None = None, first: int = 0) -> None:
-        """Add the updates of a kernel call to the run, as far as the budget allows.
+        """Add the updates of a kernel call to the run, within the budget.
 
         Updates beyond the budget are dropped, and w is replayed without them.
         """

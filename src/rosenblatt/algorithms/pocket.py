@@ -149,7 +149,7 @@ def _one(walk: PocketWalk) -> PocketRun:
 
 
 class PocketWalk(Walk):
-    """A run in progress that evaluates every w(t) and keeps the best.
+    """Run of the pocket algorithm in progress: it evaluates every w(t) and keeps the best.
 
     In memory, weights are evaluated after each call. Over a file this takes a pass, so weights are
     collected until there are enough.

@@ -67,7 +67,7 @@ def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
 
 
 class Crossings(NamedTuple):
-    """Positions on a half circle where row scores change sign, changes of cost there, and bins."""
+    """Positions on a half circle where scores change sign, changes of cost there, and bins."""
 
     keys: np.ndarray
     changes: np.ndarray

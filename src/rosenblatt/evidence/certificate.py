@@ -154,7 +154,7 @@ def claim_weight(weight: Fraction) -> str:
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Read the number or weight of mistakes from a claim's text; None if it claims neither."""
+    """Read the number or weight of mistakes from the text of a claim; None if it has neither."""
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

@@ -256,7 +256,7 @@ def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
 
 
 def round_to_bits(w: Fractions, bits: int) -> Fractions:
-    """Scale weights so that the largest is ±1, and round them to `bits` binary places."""
+    """Scale weights to a largest entry of ±1, and round them to `bits` binary places."""
     largest = max(abs(v) for v in w)
     return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
 
@@ -270,7 +270,7 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
 
 
 def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
-    """Project out the span of the rows with multipliers, and leave out every row within it.
+    """Project out the span of the rows with multipliers, and drop all rows within it.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.

@@ -61,14 +61,14 @@ NO_ROWS: Ints = np.empty(0, dtype=np.intp)
 
 
 class Constraints(NamedTuple):
-    """Signed rows z = y·x that require γ·z ≥ 0, and a mask of pinned ones that require γ·z = 0."""
+    """Signed rows z with γ·z ≥ 0 required, and a mask of the pinned ones, with γ·z = 0."""
 
     examples: Examples  # their x0 is 0, because an intercept is a column
     pinned: Mask
 
 
 class Design(NamedTuple):
-    """Columns of a regression and their names, the intercept first if there is one."""
+    """Columns of a regression with their names, the intercept first if there is one."""
 
     X: Any
     names: tuple[str, ...]
@@ -312,7 +312,7 @@ def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
 
 
 def _suggest_family(y: NDArray[Any], labels: int) -> Message:
-    """Return a message that suggests shares or another family for y with more than two labels."""
+    """Return a message that suggests shares or another family for more than two labels."""
     classes = Parameter("family", "multinomial")
     if y.dtype.kind not in "fiu":
         return Message("Give ", classes, ".")

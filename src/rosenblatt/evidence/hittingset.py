@@ -326,7 +326,7 @@ class HittingSetSearch:
         return False
 
     def _solve_master(self, node: Node) -> bool:
-        """Solve the linear program of a node; return False if the node cannot have a solution."""
+        """Solve a node's linear program; return False if the node has no solution."""
         while not self.master.solve(self.deadline):
             right = set(node.right)
             rows = next((rows for rows in self.master.sets if right.issuperset(rows)), None)
@@ -407,7 +407,7 @@ class HittingSetSearch:
         return Shares(self.over, each)
 
     def _solve_shares(self, node: Node) -> Shares | None:
-        """Solve for the dual values as exact fractions; return None if they are not feasible.
+        """Solve for the dual values in exact fractions; return None if they are infeasible.
 
         Every row that is positive in x is charged exactly its cost.
         """

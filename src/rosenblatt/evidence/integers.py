@@ -188,7 +188,7 @@ def _filter_signs(
 
 
 def _floats_are_exact(numbers: NDArray[np.float64], x0: float, most: int) -> bool:
-    """Return whether all numbers are integers so small that sums of products are exact floats."""
+    """Return whether all numbers are integers so small that float sums of products are exact."""
     if most >= EXACT:
         return False
     largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
@@ -263,7 +263,7 @@ def _sums_by_column(
 
 
 def _enumerate_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys in order, and the index of each key among the distinct ones."""
+    """Return the sorted distinct keys, and the position of each key among them."""
     least = int(keys.min()) if len(keys) else 0
     if int(keys.max(initial=least)) - least > len(keys):
         found, places = np.unique(keys, return_inverse=True)

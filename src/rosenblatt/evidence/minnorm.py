@@ -155,7 +155,7 @@ class WorkingSet:
         return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
 
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add rows of `worst` that bring the point nearer to the origin; return if any do."""
+        """Add rows of `worst` that bring the point nearer to the origin; return whether any do."""
         level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:

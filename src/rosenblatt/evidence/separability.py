@@ -266,7 +266,7 @@ def _decide_two(
 
 
 def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separability | None:
-    """Return the result that equal rows with different labels prove; None if there are none.
+    """Return the result that equal rows with different labels prove, or None without such rows.
 
     One pass finds the pairs. Small data are left to `separability_of`, which finds out more.
     """
@@ -414,7 +414,7 @@ class _Search(Blocks):
         return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
-        """Extend a separator to all rows, or add rows that it misclassifies to the working set."""
+        """Extend a separator to all rows, or add misclassified rows to the working set."""
         sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
@@ -592,7 +592,7 @@ def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels
 
 
 def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
-    """Sum the signed rows y·x of a block that are not listed."""
+    """Sum the signed rows y·x of a block, except the listed rows."""
     here = listed[(listed >= first) & (listed < first + block.n)]
     return sum_of_rows(block.merged(), without=here - first)
 

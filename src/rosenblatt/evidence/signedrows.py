@@ -217,7 +217,7 @@ class SignedRows:
     def even(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Create signed rows scaled per column, and per row if row lengths still differ much."""
+        """Create signed rows scaled per column, and per row if rows still differ much in size."""
         columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
         x0, units = abs(examples.x0), columns[bool(examples.x0) :]
         rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])

@@ -86,7 +86,7 @@ class Tree:
         return cls(tuple(content["nodes"]), tuple(weightings))
 
     def numbers(self) -> Iterator[tuple[str, Numbers]]:
-        """Yield the numbers in each field of the tree, with the name of the field."""
+        """Yield the name of each field of the tree, with the numbers in it."""
         yield "nodes", self.nodes
         for w in self.weightings:
             yield from (("over", (w.over,)), ("sets", w.sets), ("shares", w.shares))
@@ -182,7 +182,7 @@ class _Path:
         return RowError(f"the mistakes cost {found}, together less than {quote(need)}")
 
     def _add_shares(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
-        """Add up the weights of conflicts without mistakes; return a row that has too much."""
+        """Add up the weights of conflicts without mistakes; return a row with too much weight."""
         fits = max(self.dearest * weighting.over, sum(weighting.shares)) < FITS
         kind = np.int64 if fits else object  # Python integers never overflow
         sets, shares = np.array(weighting.sets, dtype=np.intp), np.array(weighting.shares, kind)
