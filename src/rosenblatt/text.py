@@ -218,7 +218,7 @@ def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
 
 
 def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
-    """Return the size of a proof: its number of weights, conflicts and branches.
+    """Describe the size of a proof in words: weights, conflicts and branches.
 
     Examples
     --------

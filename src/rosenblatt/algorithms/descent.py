@@ -313,7 +313,7 @@ class Line(NamedTuple):
 
 
 def new_line(n: int, dimension: int, size: int) -> Line:
-    """Allocate a line for n rows with space for `size` sign changes on either side."""
+    """Allocate a search line through w: n rows, up to `size` sign changes on each side."""
     ahead, behind = np.empty((2, size)), np.empty((2, size))
     return Line(np.zeros(n), np.zeros(n), np.zeros(dimension), ahead, behind)
 
@@ -361,9 +361,9 @@ def sort(crossings, k):
 
 
 def cross(line, costs, reach):
-    """Find where scores change sign within `reach` of w; return their numbers ahead and behind.
+    """Find the sign changes of scores along a line through w; return how many are on each side.
 
-    Both numbers are -1 if there are too many.
+    Sign changes farther than `reach` are left out. Both numbers are -1 if there are too many.
     """
     s, g, ahead, behind = line.s, line.g, line.ahead, line.behind
     k = m = 0

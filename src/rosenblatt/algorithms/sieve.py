@@ -435,7 +435,7 @@ def recount_rows(D, packed, places, w, tolerance):
 
 
 def recount(D, packed, batch, sure, sifted):
-    """Count each candidate's mistakes up to its limit, scoring undecided rows in float64.
+    """Count each candidate's mistakes up to a limit; score rows near 0 again in float64.
 
     If `sifted`, certain mistakes are counted already. The total of one candidate is
     a limit for those after it.

@@ -201,7 +201,7 @@ class BadLines:
         return any(words in why for why in self.first)
 
     def end(self) -> None:
-        """Report how often each reason recurred after it was first reported."""
+        """Print how many later lines were skipped for each reason."""
         for why, count in self.later.items():
             more = plural(count, "later line")
             print_note(f"{self.name}: skipped {more} like line {self.first[why]}: {why}.")

@@ -39,7 +39,7 @@ class Reading:
     stop_words: str | None = None  # the file of stop words, if one is given
 
     def files(self, data: str | None) -> dict[str, str | None]:
-        """Return the input files, keyed by the words for them in messages."""
+        """Return the input files as a dict; its keys are the words that messages use."""
         return {
             "the data": data,
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",

@@ -85,7 +85,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
 
 
 def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
-    """Return the rows of the first conflict as JSON, largest share first."""
+    """Return the rows of the first conflict as JSON, largest multiplier first."""
     shares = s.shares(s.conflicts[0]) if s.conflicts else []
     names = s.row_names
     places = names.positions if found.rows is None else found.places(n for n, *_ in shares)

@@ -296,7 +296,7 @@ def find_leaving(v, change):
 
 
 def replace_row(v, old, new, change):
-    """Replace a row of the vertex by a new one, and update the inverse."""
+    """Swap one of the rows that define a vertex, and update the inverse of their matrix."""
     m = len(change)
     for j in range(m):
         v.inverse[old, j] /= change[old]

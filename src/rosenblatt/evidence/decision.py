@@ -353,7 +353,7 @@ def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
 def add_remaining_rows(
     signed: SignedRows, found: Alternative, rest: Total, free: int = 0
 ) -> Conflict:
-    """Give the multiplier 1 to all other rows in the span of the rows with multipliers.
+    """Give the multiplier 1 to every row in the span of a conflict that has none yet.
 
     `rest` is the sum of those rows, a combination of the listed ones. The multipliers are scaled
     up until all of them stay positive, except for the first `free` rows.

@@ -236,7 +236,7 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
 
 
 def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
-    """Describe the directions of separation by coordinates of γ, for numbers of any size."""
+    """Return the directions of separation of a dense design, one number per coefficient."""
     examples, deadline = asked.constraints.examples, watch.deadline
     rows, count = np.flatnonzero(found.separated), len(asked.names)
     spanning = found.spanning

@@ -235,7 +235,7 @@ class SignedRows:
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates of a row after directions are projected out."""
+        """Number of coordinates of a row, after the projection if there is one."""
         return len(self.columns if self.quotient is None else self.quotient.others)
 
     def scores(self, w: Floats) -> Floats:

@@ -356,7 +356,7 @@ def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | Non
 
 
 def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
-    """Read a file by the plan `made`, which decided the columns of another file."""
+    """Read a file with a plan that was made for another file."""
     typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
     if not held:
         return Data.in_passes(FileTable.of(source, typed), made)

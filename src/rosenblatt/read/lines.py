@@ -198,7 +198,7 @@ def _non_blank(lines: bytes) -> list[bytes]:
 
 
 def _keep_exact(table: Any, lines: bytes) -> Any:
-    """Convert each column with an integer that float64 cannot represent to text."""
+    """Convert to text each column with an integer that float64 cannot represent."""
     for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
         if not pa.types.is_float64(kind):
             continue
