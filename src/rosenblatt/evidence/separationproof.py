@@ -82,7 +82,7 @@ class NullSpace:
         """Check the null space; return the product of each row of X with each basis vector."""
         lengths = [len(some) for some in self.columns]
         if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
-            raise ProofError("the null space has too many vectors, or not one value per column.")
+            raise ProofError("the null space has too many vectors, or values without a column.")
         try:
             columns = np.array([j for some in self.columns for j in some], dtype=np.int64)
             values = np.array([v for some in self.values for v in some], dtype=np.int64)

@@ -38,7 +38,7 @@ class Weighting:
         if self.over <= 0:
             return "its denominator is not a positive integer"
         if len(self.sets) != len(self.shares) or min(self.shares, default=1) <= 0:
-            return "it does not have one positive share per conflict"
+            return "it needs one positive share for each of its conflicts"
         unknown = [j for j in self.sets if not 0 <= j < sets]
         return f"the proof has no conflict {quote(unknown[0])}" if unknown else ""
 
@@ -143,7 +143,7 @@ class _Path:
         """Mark row n as a mistake, or return why the tree cannot branch on it."""
         place = self.places.get(n)
         if place is None:
-            return RowError(f"row {quote(n)} of the proof, counted from 0, has no known cost")
+            return RowError(f"row {quote(n)}, counted from 0, has no cost in the proof")
         if self.state[place] != OPEN:
             return RowError("", n, " was branched on before")
         self._change(place, WRONG, 1)
