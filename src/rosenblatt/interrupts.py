@@ -79,7 +79,7 @@ class _Program:
             handler(AGAIN, frame)
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Retry a KeyboardInterrupt that was lost in a callback or a finalizer."""
+        """Raise a KeyboardInterrupt again that was lost in a callback or a finalizer."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return

@@ -177,7 +177,7 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Find the cheapest arc between sign changes that are too close for floats to order.
+        """Find the cheapest arc between angles of sign changes that floats cannot order.
 
         The search is exact. The result is None if no such arc costs less than `below`.
         """

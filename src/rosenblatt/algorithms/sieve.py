@@ -301,7 +301,7 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """Round a·x of row n to integers clipped to 16 bits; return the largest before clipping."""
+    """Round a times row n to integers clipped to 16 bits; return the largest size before."""
     v = np.int32(np.rint(a * D.x0))
     numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):

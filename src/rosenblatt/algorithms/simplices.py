@@ -75,7 +75,7 @@ class Crossings(NamedTuple):
 
 
 def new_crossings(n: int) -> Crossings:
-    """Allocate the workspace for the crossings of n rows."""
+    """Allocate the workspace for points of a line where n rows change sign."""
     changes, bins = np.empty(n, dtype=np.int64), np.empty((2 * n + 9, 2), dtype=np.int64)
     return Crossings(np.empty(n), changes, bins)
 

@@ -406,7 +406,7 @@ class Streamer:
             self.model.to_model(columns_of(self.feed, self.kinds)).save(self.save_to)
 
     def check_progress(self) -> None:
-        """Raise DataError if all lines were bad or, without a checkpoint, none was learned from."""
+        """Raise DataError if all lines were bad, or if no label was seen without a checkpoint."""
         name, predicted = self.stream.name, self.predicted
         if predicted == 0 and self.bad:
             lines = plural(self.bad, "line")

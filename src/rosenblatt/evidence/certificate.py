@@ -114,7 +114,7 @@ class SavedProof(ABC):
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """Create a proof from parsed JSON; raise ProofError if the JSON was changed."""
+        """Create a proof from parsed JSON; raise ProofError if it was changed after writing."""
         try:
             if content["format"] != cls.FORMAT:
                 raise ProofError(

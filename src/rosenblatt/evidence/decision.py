@@ -270,7 +270,7 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
 
 
 def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
-    """Project out the span of the rows with multipliers, and drop all rows within it.
+    """Project out the span of the rows in conflicts, and drop all rows within that span.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.

@@ -320,7 +320,7 @@ def _suggest_family(y: NDArray[Any], labels: int) -> Message:
     if (y < 0).any():
         if whole and several:
             return Message("Give ", classes, " if the numbers stand for classes.")
-        return Message("No other family takes numbers below 0 that are measured.")
+        return Message("No other family takes continuous numbers below 0.")
     also = ("; for classes give ", classes) if whole and several else ()
     poisson = Parameter("family", "poisson")
     return Message(f"{SHARES}; for counts of events give ", poisson, *also, ".")

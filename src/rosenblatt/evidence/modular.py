@@ -324,7 +324,7 @@ def combine_rows(
 
 
 def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
-    """Find fractions with a common divisor that equal the values modulo `modulus`, or None."""
+    """Find fractions with a common denominator that equal the values modulo `modulus`."""
     bound, divisor = isqrt(modulus // 2), 1
     result: list[int] = []
     for value in values.tolist():

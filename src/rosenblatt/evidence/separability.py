@@ -503,9 +503,10 @@ class _Search(Blocks):
         weights: Vector = (),
         floats: Floats | None = None,
     ) -> tuple[Proof | None, float]:
-        """Create and check a proof about all rows; if separable, also return R of scaled rows.
+        """Create a proof about all rows and check it; return it and the radius of scaled rows.
 
-        The proof is None if it fails on a row, which then joins the working set.
+        The radius is computed for a separable verdict only. The proof is None if it fails on a
+        row, which then joins the working set.
         """
         proof = Proof(claim, "", self.labels[0].x0, weights, conflicts)
         separable = claim == "separable"
