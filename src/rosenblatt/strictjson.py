@@ -205,7 +205,7 @@ def _check_shape(data: bytes, size: int) -> None:
         nested += int(np.count_nonzero(steps > 0))
         values += int(np.count_nonzero(outside == ord(",")))
         if nested > max(MANY_NESTED, size // NESTED_BYTES) or values > max(MANY_VALUES, size):
-            raise NotJsonError("has more lists, objects or values than its size allows")
+            raise NotJsonError("has more lists, objects or values than are accepted for its size")
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Trace:
             yield w * unit
 
     def known_origin(self) -> Origin:
-        """Return the origin; raise ValueError if the trace was loaded without it."""
+        """Return the examples and start of the run; raise ValueError if they were not loaded."""
         if self.origin is None:
             raise ValueError("this trace was loaded without its examples; fit again to replay it.")
         return self.origin

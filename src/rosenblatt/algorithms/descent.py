@@ -108,7 +108,7 @@ class Board(NamedTuple):
 
 
 class Landscape:
-    """Rows of a random walk, all or a sample, and the weights where it starts."""
+    """Rows on which a random walk counts its mistakes, and the weights where it starts."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
         examples = self.examples = gap.examples

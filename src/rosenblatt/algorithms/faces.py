@@ -55,7 +55,7 @@ class Arrangement:
 
     @property
     def n_faces(self) -> int:
-        """Number of sets of rows that `pivots` yields."""
+        """Number of faces, each given by a set of rows that `pivots` yields."""
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:

@@ -518,7 +518,7 @@ def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[lis
 
 
 def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
-    """Emit LLVM code for the dot products of parts of a tile's rows with each vector.
+    """Emit LLVM code for dot products of rows with each vector, over some of the columns.
 
     LLVM recognizes this pattern as one instruction, made for audio: multiply 16-bit numbers and
     add the products in pairs.

@@ -29,7 +29,7 @@ KNOWN, FOUND = 1, 2  # marks of rows that cannot be the next pivot, and of rows 
 
 
 class Scratch(NamedTuple):
-    """Workspace for one simplex: lowest and highest score, slope and position of each row."""
+    """Workspace for one simplex: for each row its lowest and highest score, and more."""
 
     low: np.ndarray
     high: np.ndarray

@@ -305,7 +305,7 @@ def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
 def join_multipliers(
     signed: SignedRows, carried: Sequence[Alternative], free: int = 0
 ) -> Alternative:
-    """Combine the multipliers of all rounds of facial reduction, so that rows sum to zero.
+    """Combine the multipliers of all rounds, so that multipliers times rows sum to zero.
 
     All are positive, except that the first `free` rows may have multipliers of any sign. The rows
     of a round sum to zero up to the span of the rows before them. So each round is

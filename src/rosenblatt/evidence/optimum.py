@@ -160,7 +160,7 @@ def fewest_of(
 
 
 def decide_few_rows(gap: Gap) -> None:
-    """Decide whether a w classifies all rows correctly, if there are few rows."""
+    """Decide whether some w classifies all rows correctly, if there are few rows."""
     examples = gap.examples
     if not is_quick(examples, FEW_NUMBERS):
         return

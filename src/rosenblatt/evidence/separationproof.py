@@ -336,4 +336,6 @@ def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None
             sums[v] = sums.get(v, 0) + m * int(y[n]) * int(products.data[k])
     for v, total in sums.items():
         if total:
-            raise ProofError(f"the sum of multipliers times rows is not zero along vector {v}.")
+            raise ProofError(
+                f"the sum of multipliers times rows is not zero along null vector {v}."
+            )

@@ -489,7 +489,7 @@ class OnlinePerceptron:
         return predictions
 
     def _learn_block(self, X: Any, y: Any, every: bool) -> list[tuple[Labels, NDArray[Any]]]:
-        """Predict and learn a block in parts; return known labels and predictions of each part."""
+        """Predict and learn a block in parts; return each part's predictions and labels so far."""
         block = Block.of(X, self._memory)
         with with_index_labels(X):
             given = BlockLabels.of(y, block.n, every)
