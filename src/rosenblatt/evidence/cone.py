@@ -50,7 +50,6 @@ from rosenblatt.evidence.signedrows import (
     SignedRows,
     independent_columns,
 )
-from rosenblatt.examples import Examples
 
 SPARE = 8  # rows tried in addition to the number needed to span a space
 NO_PART = Conflict((), ())
@@ -158,26 +157,24 @@ def _without_pinned(
     """
     examples = constraints.examples
     signed = SignedRows.even(examples, deadline=deadline)
-    free, signed = _span(signed, np.flatnonzero(constraints.pinned))
+    pinned = np.flatnonzero(constraints.pinned)
+    free, signed = extend_span(divide_out(signed, []), pinned, [])
     return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 
 
-def _span(signed: SignedRows, among: Ints) -> tuple[list[int], SignedRows]:
-    """Find independent rows that span the rows `among`; also project their span out of all rows."""
-    spanning: list[int] = []
-    signed = divide_out(signed, [])
+def extend_span(
+    signed: SignedRows, among: Ints, spanning: list[int]
+) -> tuple[list[int], SignedRows]:
+    """Add independent rows to `spanning` until the rows `among` are in their span.
+
+    The span of the result is projected out of all rows, as that of `spanning` already is.
+    """
     while signed.alive is not None and len(left := among[signed.alive[among]]):
         few = left[:: max(1, len(left) // (signed.dimension + SPARE))].tolist()
         keep = independent_columns(signed.exact(few).transpose())
-        spanning += [few[i] for i in keep]
+        spanning = [*spanning, *(few[i] for i in keep)]
         signed = divide_out(signed, [Alternative(rows=spanning)])
     return spanning, signed
-
-
-def spanning_rows(examples: Examples, among: Any, deadline: Deadline) -> list[int]:
-    """Return linearly independent rows that have the same span as `among`."""
-    signed = SignedRows.even(examples, deadline=deadline)
-    return _span(signed, np.asarray(among, dtype=np.intp))[0]
 
 
 def explain_end(end: BaseException) -> str:

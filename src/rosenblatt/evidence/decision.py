@@ -278,7 +278,7 @@ def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows
     quotient = compute_quotient(signed, [n for found in carried for n in found.rows])
     alive = np.zeros(signed.examples.n, dtype=np.bool_)
     if len(quotient.others) == 0:
-        return replace(signed, alive=alive)
+        return replace(signed, quotient=quotient, alive=alive)
     left = replace(signed, quotient=quotient, alive=None)
     chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
     alive[:] = True
@@ -312,6 +312,7 @@ def join_multipliers(
     multiplied by a power of two that makes up for what all later rounds take from it. One system
     is solved for all rounds: solved one by one, multipliers would grow longer with each.
     """
+    carried = [found for found in carried if found.rows]
     if len(carried) == 1:
         return carried[0]
     rows = [n for found in carried for n in found.rows]

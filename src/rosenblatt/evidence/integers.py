@@ -73,7 +73,8 @@ def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
         raise ValueError("NaN or infinity is not a fraction: nothing can be proved about it.")
     whole, exponents = mantissas(numbers)
     shifts = (exponents - unit).tolist()
-    return [m << s if m else 0 for m, s in zip(whole.tolist(), shifts, strict=True)]
+    pairs = zip(whole.tolist(), shifts, strict=True)
+    return [(m << s if s >= 0 else m >> -s) if m else 0 for m, s in pairs]
 
 
 def mantissas(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -217,21 +218,16 @@ def sum_multiples(
 
 
 def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
-    """Sum all signed rows y·x except the rows `without`; also return the unit of the sums.
-
-    Numbers with equal exponents are added at once.
-    """
+    """Sum all signed rows y·x except the rows `without`; also return the unit of the sums."""
     if len(without):
         y = examples.y.copy()
         y[without] = 0
         examples = replace(examples, y=y)
     sums, x0, unit = [0] * examples.dimension, examples.x0, unit_of(examples)
     for _, X, y in examples.batches():
-        rows, columns, numbers = list_entries(X)
-        for j, total in _sums_by_column(numbers * y[rows], columns, unit):
-            sums[j + bool(x0)] += total
-        if x0:
-            sums[0] += as_integers(np.array([x0]), unit)[0] * int(y.sum(dtype=np.int64))
+        whole = _sum_columns(X, y, unit)
+        constant = [as_integers(np.array([x0]), unit)[0] * int(y.sum(dtype=np.int64))] if x0 else []
+        sums = [s + v for s, v in zip(sums, constant + whole, strict=True)]
     return sums, unit
 
 
@@ -242,36 +238,31 @@ def add_totals(totals: Sequence[Total]) -> Total:
     return [sum(column) for column in columns], unit
 
 
-def _sums_by_column(
-    numbers: NDArray[np.float64], columns: NDArray[Any], unit: int
-) -> Iterator[tuple[int, int]]:
-    """Yield exact partial sums of columns, one per column and exponent, with the column's index.
+def _sum_columns(X: Any, y: NDArray[np.int8], unit: int) -> list[int]:
+    """Sum the columns of signed rows y·x exactly, as integers in the given unit.
 
-    The halves of integers of 53 bits never add up to more than 2^53, so float sums are exact.
+    Adding and subtracting a large power of two splits off the leading bits of every number, so
+    few that float sums of them are exact. The rest is split again.
     """
-    whole, exponents = mantissas(numbers)
-    nonzero = exponents[whole != 0]
-    low, high = int(nonzero.min(initial=0)), int(nonzero.max(initial=0))
-    span = high - low + 1
-    keys = columns.astype(np.int64) * span + np.clip(exponents, low, high) - low
-    found, places = _enumerate_keys(keys)
-    upper = np.bincount(places, weights=whole >> 26, minlength=len(found))
-    lower = np.bincount(places, weights=whole & (2**26 - 1), minlength=len(found))
-    for key, a, b in zip(found.tolist(), upper.tolist(), lower.tolist(), strict=True):
-        total = (int(a) << 26) + int(b)
-        yield key // span, total << (key % span + low - unit) if total else 0
-
-
-def _enumerate_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted distinct keys, and the position of each key among them."""
-    least = int(keys.min()) if len(keys) else 0
-    if int(keys.max(initial=least)) - least > len(keys):
-        found, places = np.unique(keys, return_inverse=True)
-        return found, places
-    found = np.flatnonzero(np.bincount(keys - least))
-    numbers = np.zeros(int(found.max(initial=0)) + 1, dtype=np.int64)
-    numbers[found] = np.arange(len(found))
-    return found + least, numbers[keys - least]
+    dense = isinstance(X, np.ndarray)
+    numbers = X * y[:, None] if dense else X.data * np.repeat(y, np.diff(X.indptr))
+    sums, groups = [0] * X.shape[1], [(numbers, 0)]
+    if np.abs(numbers).max(initial=0.0) >= 2.0**900:  # the power of two might overflow
+        large = np.abs(numbers) >= 1.0
+        groups = [(np.where(large, numbers, 0.0) * 2.0**-200, 200), (numbers * ~large, 0)]
+    for numbers, halvings in groups:
+        while numbers.any():
+            largest = max(numbers.max(), -numbers.min())
+            power = math.ldexp(1.0, int(np.frexp(largest)[1]) + len(y).bit_length())
+            leading = (numbers + power) - power
+            numbers = numbers - leading
+            if dense:
+                totals = leading.sum(axis=0)
+            else:
+                totals = np.bincount(X.indices, weights=leading, minlength=len(sums))
+            whole = as_integers(totals, unit - halvings)
+            sums = [s + v for s, v in zip(sums, whole, strict=True)]
+    return sums
 
 
 def zero_products(

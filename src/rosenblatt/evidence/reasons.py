@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from rosenblatt.clock import Deadline, OutOfTimeError
+from rosenblatt.clock import OutOfTimeError
 from rosenblatt.evidence.certificate import Vector
 from rosenblatt.evidence.cone import (
     Partition,
@@ -26,9 +26,9 @@ from rosenblatt.evidence.cone import (
     deadline_of,
     direction_of,
     explain_end,
-    spanning_rows,
+    extend_span,
 )
-from rosenblatt.evidence.decision import compute_quotient
+from rosenblatt.evidence.decision import divide_out
 from rosenblatt.evidence.families import SIGNS, Constraints, Ints, Mask, Question
 from rosenblatt.evidence.modular import (
     exact_products,
@@ -38,7 +38,7 @@ from rosenblatt.evidence.modular import (
     residues,
     whole_products,
 )
-from rosenblatt.evidence.signedrows import Quotient, SignedRows
+from rosenblatt.evidence.signedrows import Alternative, Quotient, SignedRows
 from rosenblatt.examples import Examples
 
 MOST = 400  # a part with more columns takes the exact engine too long
@@ -245,9 +245,12 @@ def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
         X = sparse.csr_array(examples.X)[overlap]
         pivots, _, _ = find_pivots(X, residues(X)[0], deadline)
         spanning = tuple(overlap[np.concatenate((pivots.rows, pivots.extra))].tolist())
-    over = _null_space(examples, spanning, deadline)
-    every = [*spanning, *spanning_rows(examples, rows, deadline)] if len(rows) else list(spanning)
-    all_zero = _null_space(examples, spanning_rows(examples, every, deadline), deadline)
+    overlap_span = [Alternative(rows=list(spanning))]
+    left = divide_out(SignedRows.even(examples, deadline=deadline), overlap_span)
+    over = left.quotient
+    all_zero = extend_span(left, rows, list(spanning))[1].quotient
+    assert over is not None
+    assert all_zero is not None
     known = zip(_determined(over, examples.d), _determined(all_zero, examples.d), strict=True)
     why = [FINITE if finite else UNSIGNED if is_known else UNKNOWN for finite, is_known in known]
     cone = Cone(
@@ -259,12 +262,6 @@ def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
     )
     functions = sparse.eye_array(count, examples.d, format="csr")
     return Space(functions, why[:count], [(np.arange(examples.d), cone)], cone, functions)
-
-
-def _null_space(examples: Examples, spanning: Sequence[int], deadline: Deadline) -> Quotient:
-    """Compute the subspace of directions that are zero on the rows `spanning`."""
-    signed = SignedRows(examples, np.ones(examples.d), deadline=deadline)
-    return compute_quotient(signed, spanning)
 
 
 def _determined(quotient: Quotient, dimension: int) -> Mask:

@@ -479,11 +479,12 @@ def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | 
     square = flint.fmpq_mat([[row[j] for row in table] for j in equations])
     wanted = flint.fmpq_mat(len(rows), 1, [int(j == 0) for j in equations])
     multipliers = solve_exactly(square, wanted)
-    if any(m.p <= 0 for m in multipliers.entries()):
+    if any(m.p < 0 for m in multipliers.entries()):
         return None
     if (multipliers.transpose() * Z) != flint.fmpq_mat(1, Z.ncols()):
         return None
-    return Alternative(rows=[int(n) for n in rows], multipliers=multipliers.entries())
+    pairs = [(int(n), m) for n, m in zip(rows, multipliers.entries(), strict=True) if m != 0]
+    return Alternative(rows=[n for n, _ in pairs], multipliers=[m for _, m in pairs])
 
 
 class ExactSolver:
