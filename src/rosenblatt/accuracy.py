@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 import rosenblatt.clock as clock
 from rosenblatt.blocks import Blocks
 from rosenblatt.clock import Deadline
-from rosenblatt.errors import UsageError
+from rosenblatt.errors import Message, Parameter, UsageError
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.messages import Message, Parameter
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_with_plan, split
 from rosenblatt.read.encoding import UnseenCategories, check_columns_present

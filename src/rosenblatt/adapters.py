@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.examples import as_table
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import plural
 
 # Classes of statsmodels whose name determines the family.

@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rosenblatt.interrupts import delay_interrupts
-from rosenblatt.messages import Message
 from rosenblatt.text import describe_lower_bound, is_close, plural
+
+if TYPE_CHECKING:
+    from rosenblatt.errors import Message
 
 CHEAP = 2**20  # multiplications, a millisecond: jobs this small finish whatever the time limit
 SILENT_SECONDS = 2.0  # before a terminal shows progress

@@ -1,22 +1,194 @@
-"""Errors for users: a message of one sentence, and an exit code."""
+"""Errors and messages for users, and the names of rows and parameters in them."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
-from rosenblatt.messages import Message, Parameter, Part
-from rosenblatt.rownames import FROM_ZERO, RowNames
-from rosenblatt.text import QUOTED, sanitize, shorten
+from rosenblatt.text import NUMBERED, QUOTED, join_words, sanitize, shorten
 
 BEGINNING, END = 1200, 300  # characters kept of a long message; its end has the advice
+LONGEST = 40  # maximum length of an index label
+FINITE = "a finite number"
+UTF8 = "UTF-8 text"
+NOT_FORMATTED = "an f-string would spell the parameters for Python; use Message or str."
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Parameter that a message names, with the value that it suggests, if any.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter in Python.
+    value : str or True, optional
+        Suggested value; True for a flag.
+    example : str
+        Placeholder for a value, such as "FILE"; it is not quoted.
+
+    Examples
+    --------
+    >>> print(Parameter("target"), Parameter("missing", "drop"), Parameter("test", example="FILE"))
+    target= missing="drop" test=FILE
+    """
+
+    name: str
+    value: str | bool | None = None
+    example: str = ""
+
+    def __str__(self) -> str:
+        if isinstance(self.value, str):
+            return f"{self.name}={json.dumps(self.value, ensure_ascii=False)}"
+        return f"{self.name}={self.example if self.value is None else self.value}"
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError(NOT_FORMATTED)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Message:
+    """Text with parameters, spelled as keywords in Python and as options in the shell.
+
+    Parts are text, parameters and other messages. `str` spells parameters as Python keywords.
+
+    Examples
+    --------
+    >>> advice = Message("Give ", Parameter("missing", "drop"), ".")
+    >>> print(Message("Row 3 has no label. ", advice))
+    Row 3 has no label. Give missing="drop".
+    >>> print(advice.render(lambda parameter: f"{parameter.value} for {parameter.name}"))
+    Give drop for missing.
+    """
+
+    parts: tuple[str | Parameter, ...]
+
+    def __init__(self, *parts: Part) -> None:
+        flat: list[str | Parameter] = []
+        for part in parts:
+            flat.extend(part.parts if isinstance(part, Message) else [part])
+        object.__setattr__(self, "parts", tuple(flat))
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters, in the order of the message."""
+        return [part.name for part in self.parts if isinstance(part, Parameter)]
+
+    def render(self, spell: Callable[[Parameter], str]) -> str:
+        """Return the message as text, with parameters spelled by the function `spell`."""
+        return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
+
+    def __str__(self) -> str:
+        return self.render(str)
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError(NOT_FORMATTED)
+
+
+Part = str | Parameter | Message
+
+
+def with_column(name: str, column: str) -> Parameter:
+    """Return a `Parameter` that suggests a column as the value.
+
+    A column without a name is given by its number, and a very long name by a placeholder.
+
+    Examples
+    --------
+    >>> print(with_column("ignore", "salary"), with_column("ignore", "column 3"))
+    ignore="salary" ignore="3"
+    >>> print(with_column("ignore", "x" * 1000))
+    ignore=COLUMN
+    """
+    if NUMBERED.fullmatch(column):
+        return Parameter(name, column.removeprefix("column "))
+    return Parameter(name, column) if len(column) <= QUOTED else Parameter(name, example="COLUMN")
+
+
+def with_label(name: str, label: str) -> Parameter:
+    """Return a `Parameter` that suggests a label, or a placeholder for a long one."""
+    return Parameter(name, label) if len(label) <= QUOTED else Parameter(name, example="LABEL")
+
+
+@dataclass(frozen=True, eq=False)
+class RowNames:
+    """Names of rows in messages: a number and, if a frame has an index, a label.
+
+    Each interface creates one for all of its messages: positions are counted from 0 in Python
+    and from 1 on the command line. Rows that were dropped are counted in both.
+
+    Parameters
+    ----------
+    first : int
+        Number of the first row: 0 in Python, 1 on the command line.
+    index : pandas index, optional
+        Labels of the rows, if a frame has an index of its own.
+    positions : sequence of int, optional
+        Row of the data, counted from 0, of each example; None if no row was dropped.
+
+    Examples
+    --------
+    >>> RowNames().join([0, 3]), RowNames(first=1).join([0])
+    ('rows 0 and 3', 'row 1')
+    >>> RowNames(index=["a17", "a18", "b01", "b02"]).join([0, 3])
+    'rows 0 ("a17") and 3 ("b02")'
+    """
+
+    first: int = 0
+    index: Any = None
+    positions: Any = None
+
+    @classmethod
+    def of(cls, X: Any) -> RowNames:
+        """Return the row names of X, with labels if X is a frame with an index."""
+        return cls.of_index(getattr(X, "index", None) if hasattr(X, "iloc") else None)
+
+    @classmethod
+    def of_index(cls, index: Any) -> RowNames:
+        """Return row names with the labels of a pandas index, unless it is the default."""
+        if index is None or (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1):
+            return cls()
+        is_default = index.dtype.kind in "iu" and index.tolist() == list(range(len(index)))
+        return cls(index=None if is_default else index)
+
+    def number(self, n: int) -> int:
+        """Return the number of a row of the data, given its number n among the examples."""
+        return self.first + (int(n) if self.positions is None else int(self.positions[n]))
+
+    def name(self, n: int) -> str:
+        """Return the row number of example n and, in parentheses, its index label."""
+        number = self.number(n)
+        if self.index is None:
+            return str(number)
+        label = self.index[number - self.first]
+        levels = []  # one, unless the index has several
+        for one in label if isinstance(label, tuple) else [label]:
+            text = sanitize(str(one))
+            text = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+            levels.append(f'"{text}"' if isinstance(one, str) else text)
+        return f"{number} ({', '.join(levels)})"
+
+    def join(self, rows: Iterable[int], most: int = 6) -> str:
+        """Return the names of up to `most` rows in one phrase, and count the rest."""
+        names = list(rows)
+        shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
+        return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"
+
+
+FROM_ZERO = RowNames()  # in Python
+FROM_ONE = RowNames(first=1)  # on the command line
 
 
 def cut_middle(text: str) -> str:
-    """Cut out the middle of a message that is too long to read.
+    """Replace the middle of a very long message by an ellipsis.
 
     Examples
     --------
@@ -47,7 +219,7 @@ class UserError(Exception):
         super().__init__(self.message)
 
     def render(self, spell: Callable[[Parameter], str]) -> str:
-        """Return the message, with each parameter spelled by the function `spell`."""
+        """Return the message as text, with parameters spelled by the function `spell`."""
         return sanitize(cut_middle(self.message.render(spell)))
 
     def __str__(self) -> str:
@@ -55,7 +227,7 @@ class UserError(Exception):
 
 
 class UsageError(UserError, ValueError):
-    """Error about options that contradict each other or the data."""
+    """Error about options that contradict the data or other options."""
 
     exit_code = 64
 
@@ -73,13 +245,13 @@ class OpenError(UserError, OSError):
 
 
 class WriteError(UserError, OSError):
-    """Error about a file that cannot be written; its previous content is intact."""
+    """Error about a file that cannot be written; the previous content stays intact."""
 
     exit_code = 74
 
 
 def make_open_error(name: str, trouble: BaseException) -> UserError:
-    """Return the error that explains why a file cannot be opened."""
+    """Return an error for users that says why a file cannot be opened."""
     if isinstance(trouble, UserError):
         return trouble
     if isinstance(trouble, IsADirectoryError):
@@ -93,7 +265,7 @@ def make_open_error(name: str, trouble: BaseException) -> UserError:
 
 
 def make_write_error(path: str | PathLike[str], trouble: OSError) -> WriteError:
-    """Return the error that explains why a file cannot be written."""
+    """Return an error for users that says why a file cannot be written."""
     why = {
         FileNotFoundError: "there is no such folder",
         PermissionError: "there is no permission to write there",
@@ -103,9 +275,9 @@ def make_write_error(path: str | PathLike[str], trouble: OSError) -> WriteError:
 
 
 class FileRowError(DataError):
-    """Error about a row of a file; rows are counted from 1.
+    """Error about a row of a file, counted from 1.
 
-    Python counts rows from 0, so `learn` calls it "row 17 of the file".
+    In Python other rows are counted from 0, so there the message says "row 17 of the file".
     """
 
     def __init__(self, name: str, row: int, rest: str | Message) -> None:
@@ -115,9 +287,7 @@ class FileRowError(DataError):
 
 
 class RowError(ValueError):
-    """Error about rows given by position; messages may count them from 0 or from 1.
-
-    By default, rows are counted from 0.
+    """Error about rows of the data, which its message counts from 0 or from 1.
 
     Examples
     --------
@@ -132,7 +302,7 @@ class RowError(ValueError):
         self.rows = tuple(map(int, rows)) if isinstance(rows, Sequence) else (int(rows),)
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
-        """Return the message, with the rows named by `names`."""
+        """Return the message, with rows named in the way that `names` says."""
         return f"{self.before}{names.join(self.rows) if self.rows else ''}{self.after}"
 
     def map_rows(self, positions: Any) -> Self:
@@ -149,9 +319,9 @@ class RowError(ValueError):
 
 @contextmanager
 def with_index_labels(X: Any) -> Iterator[None]:
-    """Add a frame's index labels to the row numbers in errors raised in a `with` block.
+    """Add index labels to the row numbers of errors raised in a `with` block.
 
-    X may also be the `RowNames` themselves.
+    X is the frame with the index, or its `RowNames`.
     """
     try:
         yield
@@ -162,27 +332,24 @@ def with_index_labels(X: Any) -> Iterator[None]:
         raise type(bad)(bad.describe(names)) from None
 
 
-FINITE = "a finite number"
-UTF8 = "UTF-8 text"
-
-
 class BadCellError(Exception):
-    """Error about a cell that is not of the expected type; rows are counted from 0."""
+    """Error about a cell of a table that is missing or not of the expected type."""
 
+    # Rows are counted from 0.
     def __init__(self, row: int, column: str, text: str | None, promised: str = "a number") -> None:
         super().__init__(f"row {row}, column {column}: {quote(text)} is not {promised}")
         self.row, self.column, self.text, self.promised = row, column, text, promised
 
     @property
     def what(self) -> str:
-        """Description of what is wrong with the cell."""
+        """What is wrong with the cell, as a clause."""
         if not self.text:
             return "the value is missing"
         return f'"{shorten(self.text)}" is not {self.promised}'
 
 
 def quote(value: object) -> str:
-    """Format a value of any type and length for quoting in a message.
+    """Format a value of any type for a message, and shorten it if it is long.
 
     Examples
     --------
@@ -198,7 +365,7 @@ def quote(value: object) -> str:
 
 
 def error_line(trouble: BaseException) -> str:
-    """Return the message of another library's error as one line, with quoted text shortened."""
+    """Return an error message of another library as one line of limited length."""
     text = " ".join(str(trouble).split())
     text = re.sub(rf"'([^']{{{QUOTED}}})[^']+'", r"'\1 …'", text)
     return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."

@@ -19,8 +19,14 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import rosenblatt.strictjson as strictjson
-from rosenblatt.errors import DataError, OpenError, UsageError, WriteError, make_write_error
-from rosenblatt.messages import Parameter
+from rosenblatt.errors import (
+    DataError,
+    OpenError,
+    Parameter,
+    UsageError,
+    WriteError,
+    make_write_error,
+)
 
 STANDARD = "-"  # standard input as a source, standard output as a destination
 HALF_WRITTEN = ".rosenblatt-tmp"  # suffix of a file that is not complete yet

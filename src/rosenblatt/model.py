@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import rosenblatt.strictjson as strictjson
 from rosenblatt import __version__
-from rosenblatt.errors import BadCellError, DataError
+from rosenblatt.errors import BadCellError, DataError, RowNames
 from rosenblatt.evidence.certificate import ProofError, SavedProof
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
@@ -41,7 +41,6 @@ from rosenblatt.read.columns import (
 from rosenblatt.read.encoding import POLICIES, Encoding, TargetColumn, spell_label
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
-from rosenblatt.rownames import RowNames
 from rosenblatt.tables import column_names
 from rosenblatt.text import join_words, quote_column, render_card
 

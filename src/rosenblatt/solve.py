@@ -24,13 +24,20 @@ from rosenblatt.accuracy import (
     evaluate,
 )
 from rosenblatt.clock import NEVER, Deadline, Reporter, Stopwatch
-from rosenblatt.errors import DataError, RowError, UsageError, UserError
+from rosenblatt.errors import (
+    DataError,
+    Message,
+    Parameter,
+    RowError,
+    UsageError,
+    UserError,
+    with_label,
+)
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import find_contradictions, separability_of
 from rosenblatt.evidence.verdicts import TIME_OVER, Separability
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, count_misclassified
-from rosenblatt.messages import Message, Parameter, with_label
 from rosenblatt.model import Model
 from rosenblatt.read import Layout
 from rosenblatt.read.data import Data

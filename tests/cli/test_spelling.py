@@ -12,8 +12,15 @@ import pytest
 import rosenblatt as rb
 from rosenblatt.cli import COMMANDS, rosenblatt
 from rosenblatt.cli.console import OPTIONS, option, with_options
-from rosenblatt.errors import DataError, FileRowError, UsageError
-from rosenblatt.messages import Message, Parameter, with_column, with_label
+from rosenblatt.errors import (
+    DataError,
+    FileRowError,
+    Message,
+    Parameter,
+    UsageError,
+    with_column,
+    with_label,
+)
 
 SOURCE = Path(rb.__file__).parent
 BELOW = [path for path in SOURCE.rglob("*.py") if "cli" not in path.relative_to(SOURCE).parts]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.errors import BadCellError, DataError, UsageError
-from rosenblatt.messages import Parameter
+from rosenblatt.errors import BadCellError, DataError, Parameter, UsageError
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import (
     Category,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rosenblatt.clock import MistakeProgress, Reporter
-from rosenblatt.messages import Message, Parameter, Part
+from rosenblatt.errors import Message, Parameter, Part
 from rosenblatt.text import dump_json_line, plural, sanitize
 
 if TYPE_CHECKING:

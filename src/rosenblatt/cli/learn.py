@@ -27,9 +27,8 @@ from rosenblatt.cli.options import (
     reading_options,
     write_proof,
 )
-from rosenblatt.errors import UsageError
+from rosenblatt.errors import Message, UsageError
 from rosenblatt.files import keep_apart, keep_others
-from rosenblatt.messages import Message
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.convert import open_data

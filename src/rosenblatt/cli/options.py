@@ -13,9 +13,8 @@ import click
 import rosenblatt.interrupts as interrupts
 from rosenblatt.cli import COMMANDS, SETTINGS
 from rosenblatt.cli.console import Console, as_argument
-from rosenblatt.errors import OpenError, UsageError
+from rosenblatt.errors import Message, OpenError, UsageError
 from rosenblatt.files import write_text
-from rosenblatt.messages import Message
 from rosenblatt.read.columns import ENGLISH, Vocabulary
 from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import describe_excess

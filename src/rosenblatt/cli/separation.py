@@ -18,7 +18,7 @@ from rosenblatt.cli.options import (
     regression_options,
     write_proof,
 )
-from rosenblatt.errors import DataError, RowError, UserError
+from rosenblatt.errors import DataError, Message, RowError, UserError
 from rosenblatt.evidence.families import FAMILIES
 from rosenblatt.evidence.separation import (
     Separation,
@@ -32,7 +32,6 @@ from rosenblatt.evidence.separation import (
 )
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.files import keep_apart
-from rosenblatt.messages import Message
 from rosenblatt.read import Source
 from rosenblatt.read.regression import Regression, read_regression
 from rosenblatt.text import join_words, plural

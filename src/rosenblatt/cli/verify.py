@@ -18,12 +18,11 @@ from rosenblatt.cli.options import (
     needs_passes,
     reading_options,
 )
-from rosenblatt.errors import UsageError
+from rosenblatt.errors import UsageError, with_column
 from rosenblatt.evidence.certificate import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
-from rosenblatt.messages import with_column
 from rosenblatt.model import read_proof
 from rosenblatt.read import Source
 from rosenblatt.read.claims import PlanMismatchError, check_plan, options_to_verify

@@ -11,13 +11,12 @@ import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Search
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan
 from rosenblatt.clock import MistakeProgress
-from rosenblatt.errors import quote, with_index_labels
+from rosenblatt.errors import RowNames, quote, with_index_labels
 from rosenblatt.estimators.perceptron import LinearClassifier
 from rosenblatt.evidence.optimum import FewestMistakesResult, fewest_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.inputs import explain_parameters, read_examples
-from rosenblatt.rownames import RowNames
 from rosenblatt.text import join_words
 
 

@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 import rosenblatt.strictjson as strictjson
-from rosenblatt.errors import RowError, UserError, cut_middle, quote
-from rosenblatt.rownames import FROM_ZERO, RowNames
+from rosenblatt.errors import FROM_ZERO, RowError, RowNames, UserError, cut_middle, quote
 
 VERDICTS = ("separable", "quasi-separable", "inseparable")
 CLAIMED = re.compile(

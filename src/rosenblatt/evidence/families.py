@@ -31,14 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.checks import encode_labels, index_labels, one_class_labels, one_of, row_weights
-from rosenblatt.errors import RowError, quote
+from rosenblatt.errors import FROM_ZERO, Message, Parameter, RowError, RowNames, quote
 from rosenblatt.examples import (
     Examples,
     as_table,
     kesler_rows,
 )
-from rosenblatt.messages import Message, Parameter
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.tables import as_column, numbers_in
 from rosenblatt.text import join_words, plural
 

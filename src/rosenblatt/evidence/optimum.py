@@ -22,6 +22,7 @@ from rosenblatt.algorithms.faces import whole
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, try_starts
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch
 from rosenblatt.costs import Costs
+from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.checker import CELLS
 from rosenblatt.evidence.decision import find_conflict_or_weights
@@ -41,7 +42,6 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signedrows import FEW_NUMBERS
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import describe_lower_bound, is_close, plural, render_card
 
 Floats = NDArray[np.float64]

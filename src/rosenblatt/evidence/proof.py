@@ -7,7 +7,7 @@ from typing import Any
 
 from rosenblatt.blocks import Blocks
 from rosenblatt.costs import Costs
-from rosenblatt.errors import with_index_labels
+from rosenblatt.errors import FROM_ZERO, with_index_labels
 from rosenblatt.evidence.certificate import (
     OTHER_DATA,
     VERDICTS,
@@ -32,7 +32,6 @@ from rosenblatt.evidence.checker import (
 from rosenblatt.evidence.tree import Tree
 from rosenblatt.examples import Examples, KeslerRows
 from rosenblatt.read.inputs import read_examples
-from rosenblatt.rownames import FROM_ZERO
 from rosenblatt.text import describe_proof_size, plural, render_card
 
 

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from rosenblatt.adapters import ForeignModel, read_foreign_model
 from rosenblatt.checks import one_of
-from rosenblatt.errors import RowError, UsageError, with_index_labels
+from rosenblatt.errors import (
+    FROM_ZERO,
+    Message,
+    Parameter,
+    RowError,
+    RowNames,
+    UsageError,
+    with_index_labels,
+)
 from rosenblatt.evidence.families import (
     FAMILIES,
     INTERCEPT,
@@ -32,9 +40,7 @@ from rosenblatt.evidence.families import (
     question_of,
 )
 from rosenblatt.examples import as_table
-from rosenblatt.messages import Message, Parameter
 from rosenblatt.read.inputs import Target, column_of, find_input, is_frame, names_of, select
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.tables import as_column, column_names
 from rosenblatt.text import join_words, quote_column
 

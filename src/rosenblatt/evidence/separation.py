@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.checks import positive_number
 from rosenblatt.clock import Deadline, OutOfTimeError
+from rosenblatt.errors import FROM_ZERO, Message, Parameter, RowNames
 from rosenblatt.evidence.certificate import ProofError, Vector
 from rosenblatt.evidence.cone import Watch, explain_end, partition
 from rosenblatt.evidence.estimates import GLM, LimitingModel, ReducedModel
@@ -42,9 +43,7 @@ from rosenblatt.evidence.separationproof import (
     kind_of,
 )
 from rosenblatt.examples import Examples
-from rosenblatt.messages import Message, Parameter
 from rosenblatt.read.inputs import Target, explain_parameters
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import join_words, plural, render_card, sanitize
 
 SHOWN = 60  # most coefficients in a table; if there are more, infinite ones come first

@@ -15,8 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, error_line
-from rosenblatt.messages import Message, Parameter
+from rosenblatt.errors import (
+    BadCellError,
+    DataError,
+    FileRowError,
+    Message,
+    Parameter,
+    UsageError,
+    error_line,
+)
 from rosenblatt.read.columns import MISSING, flatten, null_where
 from rosenblatt.read.feed import NOT_UTF8, Batch, Chunk, Kinds, parse_by_halves, read_columns
 from rosenblatt.read.source import (

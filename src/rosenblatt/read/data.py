@@ -13,9 +13,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
-from rosenblatt.errors import FINITE, UTF8, BadCellError, DataError, FileRowError
+from rosenblatt.errors import (
+    FINITE,
+    FROM_ONE,
+    UTF8,
+    BadCellError,
+    DataError,
+    FileRowError,
+    Message,
+    Parameter,
+    RowNames,
+    with_column,
+)
 from rosenblatt.examples import Examples
-from rosenblatt.messages import Message, Parameter, with_column
 from rosenblatt.read import columnar, csv, lines
 from rosenblatt.read.columns import normalize_types
 from rosenblatt.read.encoding import Encoding, TargetColumn
@@ -40,7 +50,6 @@ from rosenblatt.read.source import (
     read_in_background,
     too_many_columns_error,
 )
-from rosenblatt.rownames import FROM_ONE, RowNames
 from rosenblatt.tables import PROMISED
 from rosenblatt.text import join_words, plural, quote_column, shorten
 

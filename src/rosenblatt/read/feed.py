@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rosenblatt.errors import error_line, quote
-from rosenblatt.messages import Message, Parameter
+from rosenblatt.errors import Message, Parameter, error_line, quote
 from rosenblatt.read.columns import MISSING, NUMBER, Vocabulary, flatten
 from rosenblatt.read.encoding import interleave_columns
 from rosenblatt.scoring import LONGEST_SQUARED

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.errors import RowError, UsageError, error_line
-from rosenblatt.messages import Message, Parameter
+from rosenblatt.errors import Message, Parameter, RowError, UsageError, error_line
 from rosenblatt.read.plan import list_columns
 from rosenblatt.tables import to_floats
 from rosenblatt.text import join_words, quote_column, shorten

@@ -17,16 +17,23 @@ import numpy as np
 import pyarrow as pa
 
 import rosenblatt.checks as checks
-from rosenblatt.errors import BadCellError, DataError, FileRowError, UsageError, UserError
+from rosenblatt.errors import (
+    FROM_ZERO,
+    BadCellError,
+    DataError,
+    FileRowError,
+    Parameter,
+    RowNames,
+    UsageError,
+    UserError,
+)
 from rosenblatt.examples import Examples
-from rosenblatt.messages import Parameter
 from rosenblatt.read.columns import Number, to_arrow
 from rosenblatt.read.convert import open_data
 from rosenblatt.read.data import Data, data_from_table, describe_excess, read_data
 from rosenblatt.read.encoding import Encoding, TargetColumn, spell_label
 from rosenblatt.read.plan import ColumnOptions, Plan, check_labels
 from rosenblatt.read.source import Layout, Source
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.text import join_words, quote_column, shorten
 
 TARGET = Parameter("target")

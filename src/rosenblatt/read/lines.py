@@ -22,8 +22,8 @@ from rosenblatt.errors import (
     UsageError,
     error_line,
     quote,
+    with_column,
 )
-from rosenblatt.messages import with_column
 from rosenblatt.read.columns import null_where, split_entries
 from rosenblatt.read.encoding import interleave_columns
 from rosenblatt.read.feed import Batch, Chunk, labels_of, parse_by_halves

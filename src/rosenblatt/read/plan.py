@@ -14,8 +14,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rosenblatt.errors import BadCellError, DataError, UsageError
-from rosenblatt.messages import Message, Parameter, with_column, with_label
+from rosenblatt.errors import (
+    BadCellError,
+    DataError,
+    Message,
+    Parameter,
+    UsageError,
+    with_column,
+    with_label,
+)
 from rosenblatt.read.columns import (
     DECIMALS,
     Category,

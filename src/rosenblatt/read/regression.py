@@ -11,8 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, UsageError
-from rosenblatt.messages import Message, Parameter, with_column
+from rosenblatt.errors import (
+    BadCellError,
+    DataError,
+    Message,
+    Parameter,
+    RowNames,
+    UsageError,
+    with_column,
+)
 from rosenblatt.read.columns import (
     Category,
     Column,
@@ -33,7 +40,6 @@ from rosenblatt.read.formula import Formula
 from rosenblatt.read.lines import ENTRIES, LABEL
 from rosenblatt.read.plan import ColumnOptions, decide_columns, find_column, survey_columns
 from rosenblatt.read.source import Layout, Source
-from rosenblatt.rownames import RowNames
 from rosenblatt.text import join_words, plural, quote_column, sanitize
 
 NO_COLUMNS: tuple[str, ...] = ()

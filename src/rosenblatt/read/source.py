@@ -28,8 +28,7 @@ import numpy as np
 import pyarrow as pa
 
 import rosenblatt.engine as engine
-from rosenblatt.errors import DataError, UsageError, error_line, make_open_error
-from rosenblatt.messages import Parameter
+from rosenblatt.errors import DataError, Parameter, UsageError, error_line, make_open_error
 from rosenblatt.text import join_words
 
 HEAD = 1 << 20  # bytes that are read to detect a format

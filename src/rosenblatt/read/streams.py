@@ -15,8 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rosenblatt.errors import DataError, OpenError, UsageError, make_open_error
-from rosenblatt.messages import Message, Parameter
+from rosenblatt.errors import DataError, Message, OpenError, Parameter, UsageError, make_open_error
 from rosenblatt.read import csv
 from rosenblatt.read.columnar import ArrowFeed, parquet_batches
 from rosenblatt.read.columns import is_moment, is_text

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import rosenblatt.algorithms as algorithms
+from rosenblatt.errors import RowNames
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.rownames import RowNames
 from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import colours, player_script, widget_style
 from rosenblatt.show.regions import Polygon

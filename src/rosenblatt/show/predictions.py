@@ -19,10 +19,9 @@ from pyarrow.parquet import ParquetWriter
 
 from rosenblatt.accuracy import Accuracy
 from rosenblatt.clock import Reporter
-from rosenblatt.errors import BadCellError, UsageError
+from rosenblatt.errors import BadCellError, Message, Parameter, UsageError
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
-from rosenblatt.messages import Message, Parameter
 from rosenblatt.model import Model
 from rosenblatt.read.columns import Number, is_bytes
 from rosenblatt.read.data import locate_errors, read_uniform_batches

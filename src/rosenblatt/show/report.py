@@ -17,13 +17,13 @@ import jinja2
 import numpy as np
 from numpy.typing import NDArray
 
+from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability, describe_verdict
 from rosenblatt.examples import Examples
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.scaling import strengths, thresholds_of
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import player_script, player_style

@@ -59,11 +59,11 @@ from numpy.typing import NDArray
 from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pocket import Pocket
+from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.guarantee import Squeeze, rescale_to_floats, squeeze
 from rosenblatt.evidence.verdicts import MulticlassConflict, Separability
 from rosenblatt.examples import Examples
-from rosenblatt.rownames import FROM_ZERO, RowNames
 from rosenblatt.show.scene import View, sample, view_of
 from rosenblatt.tables import to_dense
 from rosenblatt.text import finite_or_none, plural

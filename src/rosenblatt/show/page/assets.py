@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.clock import Deadline
-from rosenblatt.errors import DataError
+from rosenblatt.errors import DataError, Parameter, with_label
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.messages import Parameter, with_label
 from rosenblatt.read.data import Data
 from rosenblatt.show.scene import MOST_DRAWN
 from rosenblatt.show.story import verdict_json
