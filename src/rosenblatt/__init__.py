@@ -20,7 +20,6 @@ _PUBLIC_NAMES = {
     "evidence.verdicts": "Separability",
     "experiments": "experiment Experiment",
     "export": "register_onnx_converters to_onnx",
-    "given": "learn",
     "model": "load Model save",
     "online": "OnlinePerceptron",
     "show.notebook": "widget",
@@ -28,7 +27,7 @@ _PUBLIC_NAMES = {
     "show.plot.forest": "SeparationDisplay",
     "show.plot.pictures": "BoundaryDisplay TraceDisplay",
     "show.report": "report Report",
-    "solve": "Result",
+    "solve": "learn Result",
     "trace": "Trace",
 }
 _MODULES = {
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from rosenblatt.experiments import experiment as experiment
     from rosenblatt.export import register_onnx_converters as register_onnx_converters
     from rosenblatt.export import to_onnx as to_onnx
-    from rosenblatt.given import learn as learn
     from rosenblatt.model import Model as Model
     from rosenblatt.model import load as load
     from rosenblatt.model import save as save
@@ -75,6 +73,7 @@ if TYPE_CHECKING:
     from rosenblatt.show.report import Report as Report
     from rosenblatt.show.report import report as report
     from rosenblatt.solve import Result as Result
+    from rosenblatt.solve import learn as learn
     from rosenblatt.trace import Trace as Trace
 
 

@@ -1,12 +1,13 @@
-"""Decide separability, train a model and measure its accuracy, in one function.
+"""Decide separability, train a model and measure its accuracy: the function `learn`.
 
-`solve` takes rows from `read/`, in memory or in passes over a file. It prints nothing: a `Reporter`
-gets each step as it is done, and the `Result` holds them all.
+The command line calls `solve` with rows that it has read, in memory or in passes over a file.
+`solve` prints nothing: a `Reporter` gets each step when it is done, and the `Result` has them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,15 +15,18 @@ from typing import Any
 
 import numpy as np
 
+import rosenblatt.checks as checks
 import rosenblatt.clock as clock
 from rosenblatt.accuracy import (
     NO_TIME,
     NOT_REQUESTED,
+    TEST_SIZE,
     Accuracy,
     Evaluation,
     EvaluationOptions,
     evaluate,
 )
+from rosenblatt.algorithms import ORDERS
 from rosenblatt.clock import NEVER, Deadline, Reporter, Stopwatch
 from rosenblatt.errors import (
     DataError,
@@ -41,10 +45,12 @@ from rosenblatt.hypothesis import Hypothesis, count_misclassified
 from rosenblatt.model import Model
 from rosenblatt.read import Layout
 from rosenblatt.read.data import Data
+from rosenblatt.read.encoding import POLICIES, spell_label
+from rosenblatt.read.inputs import explain_parameters, read_input
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import number_columns
 from rosenblatt.scaling import Strength, strengths
-from rosenblatt.strategy import Outcome, TrainingOptions, train_model
+from rosenblatt.strategy import ALGORITHMS, Outcome, TrainingOptions, train_model
 from rosenblatt.text import (
     describe_lower_bound,
     is_close,
@@ -73,50 +79,32 @@ NOT_IN_PASSES = Message(
 class Result:
     """Result of `learn`: the verdict, the model and its accuracy.
 
-    `print` shows the report of `rosenblatt learn`, and so does a notebook.
-
-    Parameters
-    ----------
-    data : Data
-        Training data.
-    options : TrainingOptions
-        Algorithm, order, budgets and seed.
-    decided : Separability
-        Verdict with its numbers and its proof; rows are named as in the data.
-    outcome : Outcome
-        Trained model and how it was trained.
-    evaluation : Evaluation, optional
-        Accuracy on rows that were not trained on.
-    not_tested : str or Message
-        Why there is no evaluation.
-    separator : Hypothesis, optional
-        A linear classifier without mistakes, if the verdict found one.
-    infinite : str
-        Sentence on the infinite estimates of a logistic regression, if there are any.
+    Printed or shown in a notebook, it is the report of `rosenblatt learn`.
     """
 
-    data: Data
+    data: Data  # training data
     options: TrainingOptions
-    decided: Separability
-    outcome: Outcome
-    evaluation: Evaluation | None = None
-    not_tested: str | Message = ""
-    separator: Hypothesis | None = None
-    infinite: str = ""
+    decided: Separability  # verdict with its numbers and its proof
+    outcome: Outcome  # trained model, and how it was trained
+    evaluation: Evaluation | None = None  # accuracy on rows that were not trained on
+    not_tested: str | Message = ""  # why there is no evaluation
+    separator: Hypothesis | None = None  # a classifier without mistakes, if the verdict found one
+    infinite: str = ""  # sentence on the infinite estimates of a logistic regression, if any
 
     @property
     def verdict(self) -> str:
-        """Verdict: "separable", "quasi-separable", "inseparable", "not separable" or "undecided".
+        """Verdict on linear separability, such as "separable" or "inseparable".
 
-        "not separable" means either quasi-separable or inseparable; see `Separability`.
+        The others are "quasi-separable", "not separable" (quasi-separable or inseparable) and
+        "undecided"; see `Separability`.
         """
         return self.decided.verdict
 
     @property
     def separability(self) -> Separability:
-        """Verdict with its `proof`, in the units of the data.
+        """Verdict with its numbers and its `proof`, in the units of the data.
 
-        Rows are numbered as in the data, also if some were dropped; the proof numbers only the
+        Rows are numbered as in the data, even if some were dropped; the proof numbers only the
         rows that were kept. Margin and bound are those of the w that proves the verdict; `widest`
         says whether that margin is the maximum, which `rosenblatt.separability` finds.
         """
@@ -129,7 +117,7 @@ class Result:
 
     @property
     def mistakes(self) -> int | None:
-        """Number of mistakes on the training rows; None if Ctrl-C came before they were counted."""
+        """Number of mistakes on the training rows; None if Ctrl-C ended the count."""
         return self.outcome.mistakes
 
     @property
@@ -139,12 +127,12 @@ class Result:
 
     @property
     def optimal(self) -> bool:
-        """Whether it is proved that no linear classifier makes fewer mistakes."""
+        """Whether a proof shows that no linear classifier makes fewer mistakes."""
         return self.mistakes == self.lower_bound
 
     @property
     def proof(self) -> Proof | None:
-        """Proof of the lower bound or, if that is 0, of the verdict."""
+        """Proof of the lower bound or, if the bound is 0, of the verdict."""
         return self.outcome.proof or self.decided.proof
 
     @property
@@ -154,17 +142,12 @@ class Result:
 
     @property
     def labels(self) -> list[str]:
-        """Labels as text: the negative and the positive, or all if more than two."""
+        """Labels as text; of two, the negative one is first."""
         return self.data.plan.target.spellings
 
     @property
-    def many(self) -> bool:
-        """Whether there are more than two labels."""
-        return len(self.labels) > 2
-
-    @property
     def in_memory(self) -> bool:
-        """Whether all rows were in memory, not read from a file in several passes."""
+        """Whether all rows were in memory, rather than read from a file in passes."""
         return self.data.blocks.in_memory
 
     @property
@@ -202,14 +185,14 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Sets of rows on which always predicting the most frequent label beats the model.
+        """Rows on which always predicting the most frequent label is better.
 
-        "learning" stands for the training rows, "test" for the test rows.
+        "learning" means the training rows, "test" the test rows.
         """
         return list(self._warnings())
 
     def _warnings(self) -> dict[str, str]:
-        """Describe on which rows the model is worse than the baseline, and by how much."""
+        """Return a sentence for each of the sets of rows in `worse_than_baseline`."""
         warnings = {}
         mistakes, baseline = self.outcome.mistakes, self.outcome.baseline
         if mistakes is not None and baseline is not None and mistakes > baseline.mistakes:
@@ -240,9 +223,9 @@ class Result:
         self.model.save(path)
 
     def report(self, path: str | Path) -> None:
-        """Write an HTML report with the verdict, the run, the weights and the mistakes.
+        """Write an HTML report of the verdict, the updates, the weights and the mistakes.
 
-        The run can be replayed update by update.
+        In the report, the run can be replayed update by update.
 
         Parameters
         ----------
@@ -258,32 +241,33 @@ class Result:
     def strengths(self) -> list[Strength]:
         """Rank the features by the change in score per standard deviation.
 
-        With more than two labels, each label has a ranking of its own, one after another.
+        With more than two labels, the ranking for the first label comes first, and so on.
         """
         rankings = strengths(self.hypothesis, self.data.blocks, self.labels)
         return [strength for ranking in rankings for strength in ranking]
 
     def found(self) -> str:
-        """Describe the mistakes of the model and, if the lower bound is close, also the bound."""
+        """Describe the number of mistakes and, if it is close, the lower bound."""
         rows = plural(self.outcome.run.rows, "row")
         if self.mistakes is None:
             return "interrupted; the weights so far are kept"
-        line = "weights" if self.many else "a line"
+        many = self.data.plan.target.many
+        line = "weights" if many else "a line"
         if self.mistakes == 0:
-            return f"{line} that {'classify' if self.many else 'classifies'} all {rows} correctly"
+            return f"{line} that {'classify' if many else 'classifies'} all {rows} correctly"
         text = f"{line} with {plural(self.mistakes, 'mistake')} on {rows}"
         if not self.lower_bound or not is_close(self.lower_bound, self.mistakes):
             return text
         bound = "" if self.optimal else f"{self.lower_bound:,}"
-        return f"{text}; {describe_lower_bound(bound, self._bound_size(), many=self.many)}"
+        return f"{text}; {describe_lower_bound(bound, self._proof_size, many=many)}"
 
-    def _bound_size(self) -> str:
-        """Describe the size of the proof of the lower bound."""
+    @property
+    def _proof_size(self) -> str:
         proof = self.outcome.proof  # may also hold the weights of the verdict
         return "" if proof is None else replace(proof, weights=()).size
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return the lines of the report, as pairs of heading and sentence."""
+        """Return the report without the confusion matrix, as pairs of heading and sentence."""
         facts = self._lines()
         if self.evaluation is not None:
             facts.append(("tested", self.evaluation.sentence()))
@@ -291,7 +275,7 @@ class Result:
         return facts
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return the lines of the report that come before the accuracy."""
+        """Return the part of the report before the accuracy, as `facts` does."""
         lines = [("warning", sentence) for sentence in self._warnings().values()]
         lines.append(("verdict", self.decided.sentence))
         lines += [("", self.infinite)] if self.infinite else []
@@ -299,7 +283,7 @@ class Result:
         return [*lines, ("found", self.found())]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict, the model and its accuracy as JSON values."""
+        """Return the verdict, the model and the accuracy as JSON values."""
         outcome, target = self.outcome, self.data.plan.target
         two_labels = zip(("negative", "positive"), target.names, strict=False)
         return {
@@ -308,7 +292,7 @@ class Result:
             "features": len(self.data.plan.encoding.features),
             "target": target.column,
             "target_guessed": bool(self.data.plan.guessed),
-            **({"labels": list(target.names)} if self.many else dict(two_labels)),
+            **({"labels": list(target.names)} if target.many else dict(two_labels)),
             "verdict": self.decided.to_json(),
             "algorithm": outcome.algorithm,
             "updates": outcome.run.updates,
@@ -318,7 +302,7 @@ class Result:
             "worse_than_baseline": self.worse_than_baseline,
             "lower_bound": outcome.lower_bound,
             "optimal": self.optimal,
-            "proved_by": self._bound_size() or None,
+            "proved_by": self._proof_size or None,
             "interrupted": outcome.interrupted,
             "cut_short": self.cut_short,
             "accuracy": None if self.evaluation is None else self.evaluation.to_json(),
@@ -357,6 +341,131 @@ class Result:
         return render_card(self.decided.sentence, facts)
 
 
+def learn(
+    X: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    positive: Any = None,
+    missing: str = "error",
+    ignore: str | Sequence[str] = (),
+    number: str | Sequence[str] = (),
+    category: str | Sequence[str] = (),
+    text: str | Sequence[str] = (),
+    algorithm: str = "auto",
+    order: str = "cycle",
+    scale: bool = True,
+    time_limit: float | None = None,
+    max_iter: int | None = None,
+    test_size: float = 0.2,
+    test: str | os.PathLike[str] | None = None,
+    cv: int | None = None,
+    random_state: int = 0,
+) -> Result:
+    """Decide whether rows are linearly separable, train a classifier, and test it.
+
+    The command `rosenblatt learn` does the same, with the same options. Nothing is printed or
+    written. With more than two labels there are weights for each label, and the label with the
+    highest score is predicted.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, frame, or path
+        Training rows. Text in a frame is converted to categories or words, as in a file. A path
+        is a file in any format that the command line reads.
+    y : sequence of labels, or str
+        Label of each row, with two or more different labels; for a frame, also the name of the
+        target column.
+    target : str, optional
+        Target column of a frame or a file. By default, the only column with two values, or else
+        the only one with a few words.
+    positive : optional
+        Positive label; with three or more labels, it is learned against the rest.
+    missing : {"error", "drop", "mean"}
+        What to do about missing numbers in a frame or a file: raise an error, drop the row, or
+        use the mean.
+    ignore, number, category, text : str or sequence of str
+        Columns to leave out, or to treat as numbers, as categories, or as text.
+    algorithm : {"auto", "pla", "pocket", "fewest", "average"}
+        "auto": PLA if the rows are separable; otherwise, with two labels, the pocket and then a
+        search, and with more, the pocket or the average, whichever makes fewer mistakes. Never
+        worse on the training rows than always predicting the most frequent label.
+        "average": the mean of PLA's weights over all visits of 100 epochs.
+    order : str
+        Order in which PLA visits the rows.
+    scale : bool
+        Whether to scale the columns for training; the weights apply to the values as given.
+    time_limit : float, optional
+        Time budget in seconds, excluding reading; the best result so far is kept. Five seconds
+        by default, and no limit for a file larger than memory, which is read in passes.
+    max_iter : int, optional
+        Maximum number of epochs: 1000 by default, and 100 for "average". The pocket also stops
+        after 1000 updates.
+    test_size : float
+        Share of rows held out to measure accuracy; 0 for none.
+    test : path, optional
+        File of rows to measure accuracy on, instead of held-out rows.
+    cv : int, optional
+        Number of folds for cross-validation, instead of held-out rows.
+    random_state : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Result
+        `verdict`, `model`, `mistakes`, `lower_bound`, `proof`, `accuracy`, `report(path)`,
+        `save(path)`.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> r = rb.learn(X, ["no", "yes", "yes", "no"])
+    >>> print(r)
+    read      X: 4 rows, 2 numeric columns; labels no or yes
+    verdict   not separable: no line classifies rows 0, 1, 2 and 3 all correctly (proved in exact
+              arithmetic)
+    trained   the pocket algorithm found weights with 1 mistake after 1,000 updates
+    trained   the search for fewer mistakes found a line with 1 mistake
+    found     a line with 1 mistake on 4 rows; no line makes fewer (proof: 1 conflict)
+    tested    skipped: 4 rows are too few for a held-out test (at least 10)
+    >>> rb.learn(X, ["no", "no", "no", "yes"]).model.predict([[1, 1], [0, 1]]).tolist()
+    ['yes', 'no']
+    >>> rb.learn(X, ["none", "one", "one", "two"])
+    <Result: separable; weights that classify all 4 rows correctly>
+    """
+    checks.one_of("algorithm", algorithm, ALGORITHMS)
+    checks.one_of("order", order, ORDERS)
+    checks.one_of("missing", missing, POLICIES)
+    checks.flag("scale", scale)
+    checks.whole_number("random_state", random_state, 0)
+    if time_limit is not None:
+        checks.positive_number("time_limit", time_limit)
+    if max_iter is not None:
+        checks.whole_number("max_iter", max_iter, 1)
+    if cv is not None:
+        checks.whole_number("cv", cv, 2)
+    if not 0 <= test_size < 1:
+        raise ValueError(f"test_size is {test_size!r}; give a share from 0 to below 1.")
+
+    names = [(n,) if isinstance(n, str) else tuple(n) for n in (ignore, number, category, text)]
+    columns = ColumnOptions(
+        target=target,
+        positive=None if positive is None else spell_label(positive),
+        ignore=names[0],
+        numbers=names[1],
+        categories=names[2],
+        texts=names[3],
+        missing=missing,
+    )
+    training = TrainingOptions(algorithm, order, scale, time_limit, random_state, max_iter)
+    with explain_parameters(learn):
+        share = None if test_size == TEST_SIZE else test_size
+        testing = EvaluationOptions(share, None if test is None else os.fspath(test), cv)
+        data = read_input(X, y, columns, lambda: check_passes(training, testing))
+        return solve(data, (Layout(), columns), training, testing)
+
+
 def solve(
     data: Data,
     reading: tuple[Layout, ColumnOptions],
@@ -364,10 +473,10 @@ def solve(
     evaluation: EvaluationOptions = EvaluationOptions(),
     reporter: Reporter = Reporter(),
 ) -> Result:
-    """Decide separability, train and test within one time limit.
+    """Decide separability, train a model and test it within one time limit.
 
-    `reading` holds the options that the data were read with: a test file and parts of the data
-    are read with the same ones. Each step is reported as it is done.
+    `reading` has the options with which the data were read; a test file and parts of the data are
+    read with the same ones. Each step is reported as soon as it is done.
     """
     target, in_memory = data.plan.target, data.blocks.in_memory
     if target.many and options.algorithm == "fewest":
@@ -398,7 +507,7 @@ def solve(
 
 @contextmanager
 def naming(data: Data) -> Iterator[None]:
-    """Prefix the messages of errors in a `with` block with the name of the data."""
+    """Add the name of the data to the errors raised in a `with` block."""
     try:
         yield
     except UserError:
@@ -412,21 +521,20 @@ def naming(data: Data) -> Iterator[None]:
 def _decide_and_train(
     data: Data, options: TrainingOptions, deadline: Deadline, share: float, reporter: Reporter
 ) -> Result:
-    """Decide separability, then train in a share of the time that is left."""
+    """Decide separability, then train in a share of the remaining time."""
     begin = clock.now()
     decided, separator = _decide_quickly(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
     reporter.step("verdict", decided.sentence)
     if decided.reason.startswith("interrupted"):
         raise KeyboardInterrupt
-    infinite, two_in_memory = "", data.blocks.in_memory and not data.blocks.multiclass
-    quasi_separable = decided.verdict == "quasi-separable"
-    if quasi_separable and two_in_memory and data.examples.numbers.size <= SMALL:
+    infinite, small = "", data.blocks.in_memory and data.examples.numbers.size <= SMALL
+    if decided.verdict == "quasi-separable" and small and not data.blocks.multiclass:
         from rosenblatt.evidence.separation import infinite_columns
 
         columns = [quote_column(name) for name in infinite_columns(data.examples)]
         are = "estimate is" if len(columns) == 1 else "estimates are"
-        names = join_words(columns)
-        infinite = f"in a logistic regression, {len(columns):,} {are} infinite: {names}"
+        infinite = f"in a logistic regression, {len(columns):,} {are} infinite: "
+        infinite += join_words(columns)
         reporter.step("", infinite)
     if deadline is NEVER and separator is not None and options.algorithm == "auto":
         deadline = Deadline.after(max(MIN_PLA_SECONDS, clock.now() - begin))
@@ -449,7 +557,7 @@ def _evaluate(
     deadline: Deadline,
     reporter: Reporter,
 ) -> Result:
-    """Measure the accuracy and add it to a result, unless Ctrl-C interrupts."""
+    """Measure the accuracy of a result, and return the result with it."""
     separable = result.separator is not None
     options = replace(result.options, bounded=False)
     if options.algorithm == "auto" and separable:
@@ -490,8 +598,8 @@ def _evaluate(
 def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypothesis | None]:
     """Decide separability before a deadline, without maximizing the margin.
 
-    Two rows with the same features and different labels decide it at once. Also return a
-    hypothesis that makes no mistake even after rounding, if one is known.
+    Two rows with the same features and different labels decide it at once. Also returns a
+    hypothesis without mistakes in float64, if one is known.
     """
     if data.blocks.in_memory and not data.blocks.multiclass:
         contradictions = find_contradictions(data.examples)
@@ -505,7 +613,7 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
 
 
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
-    """Decide whether data are linearly separable; name rows in the result as in the data."""
+    """Decide whether data are linearly separable, naming rows as in the data."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)
@@ -515,7 +623,7 @@ def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Se
 def check_passes(
     options: TrainingOptions, evaluation: EvaluationOptions, report: bool = False
 ) -> None:
-    """Raise UsageError on options that do not work when a file is read in several passes."""
+    """Raise UsageError if options need all rows, but a file is read in passes."""
     needs_all = options.order != "cycle" or options.algorithm in ("fewest", "average")
     if needs_all or evaluation.cv or evaluation.test_size or report:
         raise UsageError(NOT_IN_PASSES)

@@ -2,8 +2,8 @@
 
 With more than two labels, the averaged perceptron takes the place of the search.
 
-The same code trains on rows in memory and on rows read in passes. Passes visit rows in file order
-and skip the maximum margin and the search for the fewest mistakes, which need all rows at once.
+The same code trains on rows in memory and on rows read in passes. Passes visit rows in file order,
+without the maximum margin and the search for the fewest mistakes, which need all rows at once.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ MANY_WEIGHTS = 1000  # over all labels; above this, the margin is not maximized
 EPOCHS = 1000
 AVERAGED_EPOCHS = 100  # more epochs hardly change an average
 POCKET_UPDATES = 1000
-# Shares of the time for a first algorithm; the rest is for what follows it.
-PLA_SHARE = 0.7  # PLA, before the maximum margin
+# Shares of the time for a first step; the rest is for the step after it.
+PLA_SHARE = 0.7  # of PLA, before the maximum margin
 POCKET_SHARE_BEFORE_SEARCH = 0.3
 POCKET_SHARE_BEFORE_AVERAGE = 0.5
 STOPPED_BY_TIME = ", stopped by the time limit"
@@ -58,7 +58,7 @@ STOPPED_BY_EPOCHS = ", the maximum"
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """Options of training: algorithm, order, budgets, scaling and seed."""
+    """Options of training: algorithm, order of visits, budgets, scaling and seed."""
 
     algorithm: str = "auto"
     order: str = "cycle"
@@ -70,7 +70,7 @@ class TrainingOptions:
 
     @property
     def rng(self) -> np.random.Generator:
-        """New random generator that starts from the seed."""
+        """New random number generator that starts from the seed."""
         return np.random.default_rng(self.seed)
 
 
@@ -122,8 +122,8 @@ def train_model(
     """Train with the requested algorithm, or with the one that suits the data.
 
     `separator` is a w without mistakes, if one is known. Training gets a share of the time that
-    is left after scaling. If none is left and there are many rows, they are neither scaled nor
-    trained on: the model is the separator, or always predicts the most frequent label.
+    is left after scaling. If there are many rows and no time is left, nothing is trained: the model
+    is the separator, or always predicts the most frequent label.
     """
     scaled, scaling = blocks, None
     if options.scale and not _too_late(blocks, deadline):
@@ -141,9 +141,9 @@ def train_model(
 
 
 def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
-    """Return whether the time limit has passed before training on large data in memory.
+    """Return whether large data in memory cannot be trained on before the deadline.
 
-    The result is False for small data and for rows read in passes, which are always trained on.
+    Small data and rows read in passes are always trained on.
     """
     examples = blocks.loaded
     return examples is not None and deadline.over_for(examples.numbers.size)
@@ -161,18 +161,19 @@ class Task:
     deadline: Deadline
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Convert a hypothesis on scaled values to one on the original values."""
+        """Convert a hypothesis on scaled values to the original values."""
         folded = hypothesis if self.scaling is None else self.scaling.fold(hypothesis)
         if not np.isfinite(folded.w).all():
             raise ValueError("a weight overflows float64; scale the columns first")
         return folded
 
     def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Convert a hypothesis on the original values to one on scaled values."""
+        """Convert a hypothesis on the original values to scaled values."""
         return hypothesis if self.scaling is None else self.scaling.unfold(hypothesis)
 
-    def compare(self, hypothesis: Hypothesis) -> tuple[int, Baseline]:
-        """Count the mistakes of a hypothesis and of the baseline in one pass."""
+    def evaluate(self, scaled: Hypothesis) -> tuple[Hypothesis, int, Baseline]:
+        """Unscale a hypothesis, and count its mistakes and those of the baseline."""
+        hypothesis = self.fold(scaled)
 
         def count(block: Examples, first: int) -> tuple[int, NDArray[np.intp]]:
             return len(hypothesis.mistakes(block)), block.count_labels()
@@ -181,12 +182,7 @@ class Task:
         mistakes = sum(number for number, _ in counts)
         labels = np.sum([labels for _, labels in counts], axis=0)
         place = int(labels.argmax())
-        return mistakes, Baseline(place, int(labels.sum() - labels[place]))
-
-    def evaluate(self, hypothesis: Hypothesis) -> tuple[Hypothesis, int, Baseline]:
-        """Convert a hypothesis on scaled values to the original ones, and count its mistakes."""
-        folded = self.fold(hypothesis)
-        return folded, *self.compare(folded)
+        return hypothesis, mistakes, Baseline(place, int(labels.sum() - labels[place]))
 
 
 def _train_pla(task: Task, separator: Hypothesis | None) -> Outcome:
@@ -194,10 +190,11 @@ def _train_pla(task: Task, separator: Hypothesis | None) -> Outcome:
     share = task.deadline.share(1.0 if separator is None or examples is None else PLA_SHARE)
     run = _run_pla(task, share)
     step = f"PLA made {plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
-    hypothesis, algorithm = task.fold(run.hypothesis), "PLA"
-    mistakes, baseline, separability, bound = None, None, None, None
-    if run.mistakes is not None:
-        mistakes, baseline = task.compare(hypothesis)
+    mistakes, baseline, separability, bound, algorithm = None, None, None, None, "PLA"
+    if run.mistakes is None:  # Ctrl-C came before they were counted
+        hypothesis = task.fold(run.hypothesis)
+    else:
+        hypothesis, mistakes, baseline = task.evaluate(run.hypothesis)
         if mistakes and examples is not None and run.mistakes == 0:
             hypothesis, mistakes = _repair(task, hypothesis, mistakes)
     if examples is not None:
@@ -241,7 +238,7 @@ def _describe_epochs(run: Run, examples: Examples | None) -> str:
 
 
 def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool = False) -> Run:
-    """Run PLA until its maximum number of epochs, the deadline or Ctrl-C."""
+    """Run PLA until the maximum number of epochs, the deadline or Ctrl-C."""
     rule = algorithms.Rule(task.options.order, rng=task.options.rng, average=average)
     budget = algorithms.Budget(task.options.epochs or epochs, seconds=deadline.left)
 
@@ -256,9 +253,9 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
 
 
 def _finish(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
-    """Call `work` inside `context`; return its result and whether Ctrl-C came after that.
+    """Call `work` in a `with` block; return its result and whether Ctrl-C came after it.
 
-    Removing a line of progress takes a moment, in which Ctrl-C must not lose the result.
+    Leaving the block takes a moment, in which Ctrl-C must not lose the result.
     """
     results: list[T] = []
     try:
@@ -272,7 +269,7 @@ def _finish(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple
 
 
 def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothesis, int]:
-    """Fix mistakes that exist only because weights were rounded when they were unscaled."""
+    """Fix mistakes that exist only because unscaling rounded the weights."""
     examples = task.blocks.first()
     budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
     eta = float(np.abs(hypothesis.w).max()) / examples.n  # small beside the weights
@@ -287,7 +284,7 @@ def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothes
 def _maximize_margin(
     task: Task, scaled: Examples, separator: Hypothesis | None, run: Run
 ) -> Separability | None:
-    """Maximize the margin on the scaled values; return None if that is not possible.
+    """Maximize the margin on the scaled values, or return None.
 
     The margin is not maximized without a separating w or with many weights. The solver starts from
     the w of PLA if it separates, else from the w of the verdict.
@@ -354,7 +351,7 @@ def _train_average(task: Task, separator: Hypothesis | None) -> Outcome:
 
 
 def _train_better(task: Task, separator: Hypothesis | None) -> Outcome:
-    """Train the pocket and the averaged perceptron; return the model with fewer mistakes.
+    """Train the pocket and the averaged perceptron, and keep the better model.
 
     Neither is always better: with ten labels the pocket makes too few updates, and on noisy rows
     the average may be worse than always predicting the most frequent label.
@@ -379,7 +376,7 @@ def _train_better(task: Task, separator: Hypothesis | None) -> Outcome:
 
 
 def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
-    """Run the pocket, then search for fewer mistakes in the time that is left."""
+    """Run the pocket, then search for fewer mistakes in the remaining time."""
     share = task.deadline.share(POCKET_SHARE_BEFORE_SEARCH)
     first = _train_pocket(replace(task, deadline=share), separator)
     if first.interrupted or not first.mistakes:

@@ -230,7 +230,8 @@ def _read(source: Source | None, noise: float | None, reading: Reading, seed: in
 
 def _show_weights(console: Console, result: Result, top: int) -> None:
     """Print the strongest weights, about `top` in all, and the decision rule."""
-    ranked, labels, many = result.strengths(), result.labels, result.many
+    ranked, labels = result.strengths(), result.labels
+    many = len(labels) > 2
     size = len(ranked) // len(labels) if many else len(ranked)
     shown = min(size, max(1, top // len(labels)) if many else top)
     starts = range(0, size * min(top, len(labels)) if many else 1, max(size, 1))
