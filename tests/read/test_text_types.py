@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 
 from rosenblatt.errors import BadCellError
-from rosenblatt.read.types import MISSING, TYPES, convert_promised, convert_to_best_type, find_types
+from rosenblatt.read.types import (
+    MISSING,
+    TYPES,
+    convert_column,
+    convert_to_fitting_types,
+    find_types,
+)
 
 CELLS = {
     "numbers": ["0", "1", "-7", "12", "0.5", "-1e5", " 3", "4 ", "inf", "-0", "1.", ".5", "007"],
@@ -30,6 +36,10 @@ COLUMNS = st.lists(st.sampled_from(list(CELLS)), min_size=1, max_size=2).flatmap
 )
 
 
+def convert_to_first_type(cells, decimal):
+    return next(convert_to_fitting_types(cells, TYPES, decimal))[1]
+
+
 def inferred(cells, decimal):
     """Return the column as PyArrow infers it from a CSV file."""
     lines = "".join(f'"{cell}",x\n' for cell in cells)
@@ -45,7 +55,7 @@ def inferred(cells, decimal):
 def test_ordinary_columns_have_the_types_pyarrow_infers(cells, decimal):
     if any(cell != cell.strip() for cell in cells):  # PyArrow trims for some types only
         cells = [cell.strip() for cell in cells]
-    found = convert_to_best_type(pa.array([cell.encode() for cell in cells]), decimal)
+    found = convert_to_first_type(pa.array([cell.encode() for cell in cells]), decimal)
     assert found.equals(inferred(cells, decimal).combine_chunks())
 
 
@@ -54,10 +64,10 @@ def test_types_are_the_same_in_one_piece_and_in_batches(cells, decimal, rows):
     cells = pa.array([cell.encode() for cell in cells])
     starts = range(0, len(cells), rows)
     batches = [pa.record_batch({"c": cells.slice(start, rows)}) for start in starts]
-    whole = convert_to_best_type(cells, decimal)
+    whole = convert_to_first_type(cells, decimal)
     assert find_types(batches, ["c"], decimal) == {"c": whole.type}
     assert whole.type in TYPES
-    assert convert_promised(cells, whole.type, decimal, "c").equals(whole)
+    assert convert_column(cells, whole.type, decimal, "c").equals(whole)
 
 
 def test_invalid_utf_8_is_found_in_any_batch():
@@ -67,14 +77,14 @@ def test_invalid_utf_8_is_found_in_any_batch():
 
 def test_integers_that_doubles_would_round_are_text():
     cells = pa.array([b"0.5", b"9007199254740993"])
-    assert convert_to_best_type(cells, ".").to_pylist() == ["0.5", "9007199254740993"]
-    assert convert_to_best_type(cells.slice(1), ".").to_pylist() == [9007199254740993]
+    assert convert_to_first_type(cells, ".").to_pylist() == ["0.5", "9007199254740993"]
+    assert convert_to_first_type(cells.slice(1), ".").to_pylist() == [9007199254740993]
 
 
 def test_a_column_may_start_with_many_missing_cells():
     cells = [b"NA"] * 500
-    assert convert_to_best_type(pa.array(cells), ".").type == pa.null()
-    assert convert_to_best_type(pa.array([*cells, b"1"]), ".").to_pylist() == [None] * 500 + [1]
+    assert convert_to_first_type(pa.array(cells), ".").type == pa.null()
+    assert convert_to_first_type(pa.array([*cells, b"1"]), ".").to_pylist() == [None] * 500 + [1]
 
 
 @given(st.integers(0, 40), st.sampled_from([pa.int64(), pa.float64(), pa.bool_(), pa.date32()]))
@@ -83,5 +93,5 @@ def test_the_first_cell_of_the_wrong_type_is_named(row, kind):
     cells = [fine, b"NA"] * 21
     cells[row:] = [b" many ", *cells[row + 1 : 41], b"more"]
     with pytest.raises(BadCellError) as caught:
-        convert_promised(pa.array(cells), kind, ".", "c")
+        convert_column(pa.array(cells), kind, ".", "c")
     assert (caught.value.row, caught.value.column, caught.value.text) == (row, "c", "many")

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from rosenblatt.errors import BadCellError, DataError
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.claims import options_to_verify
 from rosenblatt.read.columns import DECIMALS, Number, Parsed, Styles
 from rosenblatt.read.csv import Dialect, parse
 from rosenblatt.read.data import read_batches, read_data, read_schema, read_whole
 from rosenblatt.read.encoding import Encoding, TargetColumn, interleave_columns
-from rosenblatt.read.plan import ColumnOptions, Plan, check_column_names
+from rosenblatt.read.plan import ColumnOptions, Plan, check_column_names, options_to_verify
 from rosenblatt.read.source import first_duplicate
 
 pytestmark = pytest.mark.slow_without_jit  # nothing here is a kernel

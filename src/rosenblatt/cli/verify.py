@@ -25,10 +25,16 @@ from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
 from rosenblatt.model import read_proof
 from rosenblatt.read import Source
-from rosenblatt.read.claims import PlanMismatchError, check_plan, options_to_verify
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
 from rosenblatt.read.data import Data, read_column_names, read_data, read_in_passes
-from rosenblatt.read.plan import ColumnOptions, Plan, find_column
+from rosenblatt.read.plan import (
+    ColumnOptions,
+    Plan,
+    PlanMismatchError,
+    check_plan,
+    find_column,
+    options_to_verify,
+)
 from rosenblatt.read.regression import read_regression_as
 from rosenblatt.text import describe_claim, join_words, plural, quote_column, shorten
 

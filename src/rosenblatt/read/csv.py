@@ -1,4 +1,4 @@
-"""Reader of delimited text (CSV, TSV, blanks): it detects the dialect and parses with PyArrow."""
+"""Reader of delimited text, such as CSV, which detects separator, header and encoding."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ from rosenblatt.read.source import (
     too_many_columns_error,
 )
 from rosenblatt.read.types import (
-    convert_promised,
-    convert_to_best_type,
+    TYPES,
+    convert_column,
+    convert_to_fitting_types,
     find_types,
     read_numbers,
 )
@@ -79,7 +80,7 @@ class Dialect:
 
 
 def find_dialect(source: HasHead, layout: Layout) -> Dialect:
-    """Return the dialect of a file; detect what `layout` does not give from the first megabyte."""
+    """Return the dialect of a file; detect from its beginning what `layout` lacks."""
     head = source.head()
     request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
     # The result is cached, unless lines are very long.
@@ -117,7 +118,7 @@ def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect
 
 
 def encoding_of(head: bytes, request: str | None) -> str:
-    """Return the text encoding: the requested one, or else that of the byte-order mark.
+    """Return the requested text encoding, or that of the byte-order mark.
 
     Examples
     --------
@@ -138,9 +139,9 @@ def encoding_of(head: bytes, request: str | None) -> str:
 
 
 class SplitLines:
-    """Lines split at a separator; `cells` is None if lines have different numbers of cells."""
+    """Lines split at a separator; `cells` is None if their numbers of cells differ."""
 
-    quote: str | None  # the quotation mark; None if quotation marks are part of the text
+    quote: str | None  # None if quotation marks are part of the text
 
     def __init__(self, text: bytes, separator: str) -> None:
         self.separator, self.quote = separator, None if separator == BLANKS else '"'
@@ -157,7 +158,7 @@ class SplitLines:
 
 
 def _detect_separator(text: bytes) -> SplitLines:
-    """Split lines at the separator that gives the most cells, the same number in every line."""
+    """Split lines at the separator that gives the most cells per line."""
     found = {s: SplitLines(text, s) for s in (*SEPARATORS, BLANKS)}
     decimals = [cut for cut in found.values() if cut.columns > 1 and _has_decimal_commas(cut)]
     if decimals:  # commas may split lines into as many cells
@@ -177,7 +178,7 @@ def _detect_separator(text: bytes) -> SplitLines:
 
 
 def _has_decimal_commas(cut: SplitLines) -> bool:
-    """Check whether commas occur in cells, but only within numbers."""
+    """Check whether cells contain commas, and only within numbers."""
     if cut.separator == ",":
         return False
     found = False
@@ -192,7 +193,7 @@ def _has_decimal_commas(cut: SplitLines) -> bool:
 
 
 def split_cells(text: bytes, separator: str, quote: str | None) -> Any:
-    """Split lines into cells of bytes; return None if they have different numbers of cells."""
+    """Split lines into a table of bytes; return None if lines differ in length."""
     names = number_columns(_count_cells(text, separator, quote))
     if len(names) > MOST_COLUMNS:
         return None
@@ -223,7 +224,10 @@ def _all_numbers(column: Any) -> bool:
 
 
 def _has_header(cells: Any) -> bool:
-    """Detect a header: names above columns of numbers, or words that do not recur below."""
+    """Check whether the first row holds column names.
+
+    It does if it has text above a column of numbers, or words that do not recur below.
+    """
     firsts = [column[0].as_py() for column in cells.columns]
     if any(re.match(LIKE_NUMBER.encode(), first) or first == b"?" for first in firsts):
         return False
@@ -257,28 +261,29 @@ def _read_header(source: str, cells: Any) -> tuple[str, ...]:
 
 
 def squeeze_blanks(text: bytes) -> bytes:
-    """Replace runs of blanks by a tab, and remove blanks around lines."""
+    """Replace each run of blanks by a tab; remove blanks around lines."""
     text = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", text)
     return re.sub(rb"[ \t]+", b"\t", text)
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
-    """Read a file as a table; find the type of each column whose type is not given."""
+    """Read a file as a table; find the column types that `layout` lacks."""
     dialect = find_dialect(source, layout)
     table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
     types = {name: layout.types[name] for name in dialect.names if name in layout.types}
     known = _convert(table, types, dialect)
 
     def convert(name: str) -> Any:
-        found = known.get(name)
-        return convert_to_best_type(table.column(name), dialect.decimal) if found is None else found
+        if name in known:
+            return known[name]
+        return next(convert_to_fitting_types(table.column(name), TYPES, dialect.decimal))[1]
 
     columns = map_in_threads(convert, dialect.names)
     return pa.Table.from_arrays(list(columns), list(dialect.names))
 
 
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches; columns without a known type are text."""
+    """Yield the rows in batches; columns without a given type are text."""
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
     done = 0
@@ -291,11 +296,11 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
 def _convert(
     rows: Any, types: Mapping[str, Any], dialect: Dialect, start: int = 0
 ) -> dict[str, Any]:
-    """Convert columns of text to types; raise BadCellError on the first row that does not fit."""
+    """Convert columns of text; raise BadCellError on the first row that does not fit."""
     columns, bad = {}, []
     for name, kind in types.items():
         try:
-            columns[name] = convert_promised(rows.column(name), kind, dialect.decimal, name)
+            columns[name] = convert_column(rows.column(name), kind, dialect.decimal, name)
         except BadCellError as error:
             error.row += start
             bad.append(error)
@@ -305,7 +310,7 @@ def _convert(
 
 
 def read_schema(source: Source, layout: Layout) -> Any:
-    """Find the schema that `read_whole` would return, using little memory."""
+    """Find the names and types of the columns without keeping the rows."""
     dialect = find_dialect(source, layout)
     known = {name: layout.types[name] for name in dialect.names if name in layout.types}
     names = [name for name in dialect.names if name not in known]
@@ -316,7 +321,7 @@ def read_schema(source: Source, layout: Layout) -> Any:
 
 
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
-    """Return a cell as it is written in the file; rows are counted from 0."""
+    """Return the text of a cell in the file; rows are counted from 0."""
     for batch in _parse_file(source, find_dialect(source, layout), [column]):
         if row < batch.num_rows:
             return str(batch.column(0)[row].as_py().decode(errors="replace"))
@@ -334,7 +339,7 @@ def parse(
     newlines: bool = False,
     **more: Any,
 ) -> Any:
-    """Parse whole rows as a table of text or bytes, in a single thread.
+    """Parse rows of text as a table of strings or bytes.
 
     Without `newlines`, each line is one row, even if a quoted cell continues on the next line.
     """
@@ -360,7 +365,7 @@ def parse(
 
 
 def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield the chosen columns of a file as batches of bytes, a few megabytes at a time."""
+    """Yield the given columns of a file in batches, as bytes."""
     # A block is larger than usual if lines are long and memory allows it.
     size = max(BLOCK, min(LINES * dialect.line, 16 * batch_bytes()))
     blocks, skip, done = source.text(size, dialect.encoding), dialect.begin, 0
@@ -387,7 +392,7 @@ def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Ite
 
 
 def find_last_row(dialect: Dialect, data: bytes) -> int:
-    r"""Return the position after the last complete row in `data`, or 0 if there is none.
+    r"""Return the position after the last complete row, or 0 if there is none.
 
     Examples
     --------
@@ -405,7 +410,7 @@ def find_last_row(dialect: Dialect, data: bytes) -> int:
 
 
 def find_quotes(data: bytes, separator: str) -> Any:
-    """Return the positions where quoted cells begin and end, alternately.
+    """Return the positions where quoted cells begin and end, in turn.
 
     An escaped mark counts as an end and a beginning. As in PyArrow, a mark opens a quoted cell only
     where a cell begins.
@@ -424,7 +429,7 @@ def find_quotes(data: bytes, separator: str) -> Any:
 def _ragged_row_error(
     source: Source, dialect: Dialect, data: bytes, skip: int, done: int
 ) -> DataError:
-    """Return the error about the first row that has too few or too many cells."""
+    """Return the error about the first row with too few or too many cells."""
     found: list[Any] = []
 
     def remember(row: Any) -> str:
@@ -452,7 +457,7 @@ def _ragged_row_error(
 
 @dataclass(frozen=True)
 class CsvFeed:
-    """Reader of chunks of delimited lines as rows of a stream."""
+    """Reader of the rows of a CSV stream."""
 
     names: tuple[str, ...]  # of all columns
     target: str
@@ -463,7 +468,7 @@ class CsvFeed:
     kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk; find bad lines by parsing smaller and smaller parts."""
+        """Read the rows of a chunk, and find its bad lines."""
         reasons: dict[int, str] = {}
         tables = list(parse_by_halves(chunk, self.parse, reasons))
         batch = Batch(chunk).without(reasons)
@@ -477,7 +482,7 @@ class CsvFeed:
         return [read_columns(self, batch, table, positions, to_numbers)]
 
     def parse(self, chunk: Chunk) -> Any:
-        """Parse lines as a table of text; raise ValueError unless each line is one row."""
+        """Parse lines as a table; raise ValueError unless each line is one row."""
         columns = list(dict.fromkeys([*self.features, self.target]))
         try:
             dialect = Dialect(self.separator, self.quote, False, self.names)

@@ -1,4 +1,4 @@
-"""Encoding of the columns of a table as X and y, stored in every model."""
+"""Encoding of the columns of a table as X and y, which every model stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +44,7 @@ Label = str | int | float | bool
 
 @dataclass(frozen=True)
 class Encoding:
-    """The columns that are used, their kinds, and the policy for missing values."""
+    """Encoding of columns as features, with a policy for missing values."""
 
     columns: tuple[Column, ...]  # in the order of their features in X
     missing: str = "error"  # "drop": drop the row; "mean" or "zero": impute that
@@ -85,14 +85,17 @@ class Encoding:
         return mostly_zeros and len(self.features) >= WIDE
 
     def types(self, strict: bool) -> dict[str, Any]:
-        """Return the type to read each column as; text if invalid numbers count as missing."""
+        """Return the type that each column is read as, by name.
+
+        It is text if invalid numbers count as missing.
+        """
         loose = not strict and self.missing in ("drop", "mean")
         return {c.name: pa.string() if loose else c.type for c in self.columns}
 
     def encode(self, table: Any, name: str) -> tuple[Any, NDArray[np.intp]]:
-        """Encode an Arrow table or record batch, which messages call `name`.
+        """Encode a table; return X and, for each row of X, its row in the table.
 
-        Return the features X, and for each row of X the number of its row in the table.
+        Messages call the table `name`.
         """
         names = {column.name: None for column in self.columns}
         if self.missing != "zero" or names.keys().isdisjoint(table.schema.names):
@@ -118,7 +121,17 @@ class Encoding:
             except BadCellError as error:
                 bad.append(error)
         if bad:
-            self._raise_first_error(table, min(bad, key=lambda cell: cell.row), name)
+            # A column reports one kind of error; earlier rows and the same row may have others. The
+            # error must not depend on the size of the batch.
+            earliest = min(bad, key=lambda cell: cell.row)
+            if table.num_rows > 1:
+                self.encode(table.slice(0, earliest.row), name)
+                try:
+                    self.encode(table.slice(earliest.row, 1), name)
+                except BadCellError as alone:
+                    alone.row = earliest.row
+                    raise alone from None
+            raise earliest
         rows = np.flatnonzero(keep)
         if self.is_sparse:
             from scipy.sparse import csr_array, hstack
@@ -132,23 +145,8 @@ class Encoding:
             np.concatenate(dense, axis=1, out=X)
         return (X if len(rows) == len(keep) else X[rows]), rows
 
-    def _raise_first_error(self, table: Any, bad: BadCellError, name: str) -> NoReturn:
-        """Raise the first error of the first bad row, whatever the size of the batch.
-
-        A column reports only one kind of error: there may be others in earlier rows and in the
-        same row.
-        """
-        if table.num_rows > 1:
-            self.encode(table.slice(0, bad.row), name)
-            try:
-                self.encode(table.slice(bad.row, 1), name)
-            except BadCellError as alone:
-                alone.row = bad.row
-                raise alone from None
-        raise bad
-
     def _encode_floats(self, table: Any, name: str) -> tuple[Any, NDArray[np.intp]] | None:
-        """Encode a table of floats without missing values; return None for any other table.
+        """Encode a table of floats without missing values, or return None.
 
         If all columns have single precision, X has too, which needs half the memory.
         """
@@ -184,7 +182,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """The target column and its labels, in order: negative before positive.
+    """Target column and its labels, the negative before the positive.
 
     With `others`, the negative class is every label but the positive one, named "not setosa".
 
@@ -244,7 +242,7 @@ class TargetColumn:
         coded = plain_labels(decode_text(cells, self.column)).dictionary_encode()
         places = np.full(len(coded.dictionary) + 1, -1, dtype=np.int32)
         for place, label in enumerate(self.names):
-            same = pc.fill_null(_find_label(coded.dictionary, label), False)
+            same = pc.fill_null(_equal_to_label(coded.dictionary, label), False)
             places[:-1][same.to_numpy(zero_copy_only=False)] = place
         codes = pc.fill_null(coded.indices, len(places) - 1).to_numpy(zero_copy_only=False)
         y = places[codes]
@@ -280,8 +278,8 @@ def plain_labels(cells: Any) -> Any:
     return null_where(as_text(cells))
 
 
-def _find_label(values: Any, label: Label) -> Any:
-    """Return a mask of the values that equal a label, with text compared by the label's type."""
+def _equal_to_label(values: Any, label: Label) -> Any:
+    """Return a mask of the values that equal a label; text may spell a number."""
     if not pa.types.is_string(values.type):
         if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
             return pa.array(np.zeros(len(values), dtype=bool))
@@ -325,7 +323,7 @@ MAX_VALUES = 1000  # distinct unknown values that are counted per column
 
 
 class UnseenCategories:
-    """Counter of rows with a category that was not in the training rows.
+    """Counter of rows with a category that no training row has.
 
     Examples
     --------
@@ -387,7 +385,7 @@ APART = 8  # padding of columns, against cache conflicts at round distances
 def interleave_columns(
     columns: Sequence[NDArray[Any]], dtype: Any = np.float64
 ) -> tuple[NDArray[Any], float]:
-    """Combine columns into a 2-d array; return it and the sum of squares of its entries.
+    """Combine columns into a 2-d array; also return its sum of squares.
 
     The sum is NaN or infinite if any entry is.
 

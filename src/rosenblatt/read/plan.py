@@ -1,4 +1,4 @@
-"""Decisions on the kind of each column, from the options and a survey of all cells."""
+"""The plan: how each column is encoded, decided from the options and all cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
@@ -40,8 +40,14 @@ from rosenblatt.read.columns import (
     split_words,
     unusable_content,
 )
-from rosenblatt.read.encoding import Encoding, TargetColumn, spell_label
+from rosenblatt.read.encoding import (
+    Encoding,
+    TargetColumn,
+    check_columns_present,
+    spell_label,
+)
 from rosenblatt.read.lines import ENTRIES, LABEL
+from rosenblatt.read.source import Source
 from rosenblatt.read.types import MAX_LABELS, Survey, parts
 from rosenblatt.tables import LARGE
 from rosenblatt.text import join_words, plural, quote_column, shorten
@@ -52,6 +58,7 @@ FEW = 50  # a text column with at most this many distinct values is a category
 MOSTLY = 0.9  # minimum share of numbers in a text column that counts as numeric
 MOST_WORDS = 1 << 24  # maximum number of words, each of which has a weight
 MOST_COMPARED = 1000  # maximum number of names that a mistyped name is compared with
+CLOSE = 1e-9  # relative tolerance of a mean, which depends on the order of summation
 
 Style = tuple[str, str]  # decimal mark and unit of formatted numbers
 
@@ -74,7 +81,7 @@ class ColumnOptions:
 
 @dataclass(frozen=True)
 class Plan:
-    """The kinds of all columns, with notes for the user."""
+    """How the features and the target are encoded, with notes for the user."""
 
     encoding: Encoding
     target: TargetColumn
@@ -83,7 +90,7 @@ class Plan:
 
 
 def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
-    """Return options that give any rows the same columns as the plan `made`."""
+    """Return options that encode other rows with the columns of a plan."""
     columns, target = made.encoding.columns, made.target
     return ColumnOptions(
         target.column,
@@ -98,9 +105,10 @@ def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
 
 
 def make_plan(table: Any, options: ColumnOptions, name: str) -> Plan:
-    """Decide the kind of each column, in one pass over all rows and a second pass for words.
+    """Decide how each column is encoded, from all rows of a table.
 
-    The rows are an Arrow table or the table of a file; messages call them `name`.
+    The table is an Arrow table or a FileTable, which is read once, and once more if words are
+    counted. Messages call it `name`.
     """
     surveys, names = survey_columns(table, options, name), table.schema.names
     column, guessed = _find_target(names, surveys, options, name)
@@ -116,7 +124,7 @@ def make_plan(table: Any, options: ColumnOptions, name: str) -> Plan:
 def decide_columns(
     table: Any, features: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
-    """Decide the kind of each feature column; return the columns, and notes for the user."""
+    """Decide the features of a table; return their columns and notes for the user."""
     empty = {n: survey for n, survey in features.items() if survey.is_empty}
     notes: list[str | Message] = []
     if empty:
@@ -133,7 +141,13 @@ def decide_columns(
             notes.append(Message(f"{note}{read_as[kinds[n]]}; ", number, " reads it as numbers"))
     ids = [n for n, kind in kinds.items() if kind == "id"]
     if ids:
-        notes.append(_note_ids(ids))
+        which = f"{join_words([quote_column(n) for n in ids])} left out: different in every row"
+        keeps = f" keeps {'it' if len(ids) == 1 else 'the first'}"
+        notes.append(
+            note_ids := Message(
+                f"{which}, as names and ids are; ", with_column("category", ids[0]), keeps
+            )
+        )
     words = _select_words(table, [n for n, kind in kinds.items() if kind == "text"], options, name)
     wordless = [n for n in words if not words[n] and options.known is None]
     if wordless:
@@ -145,7 +159,7 @@ def decide_columns(
         if kind != "id" and n not in wordless
     )
     if not any(c.features for c in columns):
-        why = Message("; ", _note_ids(ids)) if ids else ""
+        why = Message("; ", note_ids) if ids else ""
         raise DataError(f"{name}: no column is left besides the labels", why, ".")
     return columns, tuple(notes)
 
@@ -197,7 +211,10 @@ def check_column_names(names: Sequence[str], options: ColumnOptions) -> None:
 
 
 def find_column(names: Sequence[str], given: str, parameter: str) -> str:
-    """Find a column by name, by number from 1, or by number from the end (-1 is the last)."""
+    """Return the name of a column, given by name or by number.
+
+    The first column has the number 1, and the last one -1.
+    """
     if given in names:
         return given
     try:
@@ -214,7 +231,7 @@ def find_column(names: Sequence[str], given: str, parameter: str) -> str:
 
 
 def list_columns(names: Sequence[str], given: str) -> str:
-    """List the columns for a message about a wrong name, with the closest names first.
+    """List the columns for a message about a wrong name, similar names first.
 
     Examples
     --------
@@ -230,7 +247,7 @@ def list_columns(names: Sequence[str], given: str) -> str:
 
 
 def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> list[str]:
-    """Find the columns that a parameter lists by name or number."""
+    """Return the names of columns that a parameter lists by name or number."""
     there = set(names)
     return [one if one in there else find_column(names, one, parameter) for one in given]
 
@@ -238,7 +255,7 @@ def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> 
 def _find_target(
     names: list[str], surveys: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[str, str]:
-    """Find the target column; return it and, if it was guessed, the reason."""
+    """Return the target column and, if it was guessed, the reason."""
     if options.target is not None:
         return find_column(names, options.target, "target"), ""
     if any(survey.entries for survey in surveys.values()):
@@ -283,7 +300,7 @@ def _find_target(
 
 
 def _could_be_labels(survey: Survey) -> bool:
-    """Check whether a column would be accepted as labels, and has few different values."""
+    """Check whether a column has few values, which look like labels."""
     labels = _sort_labels(survey)
     if not 2 <= len(labels) <= FEW:
         return False
@@ -297,7 +314,7 @@ def _could_be_labels(survey: Survey) -> bool:
 def _decide_labels(
     survey: Survey, column: str, request: tuple[str | None, bool], name: str
 ) -> TargetColumn:
-    """Decide the labels of the target; raise DataError if its values do not look like labels.
+    """Return the target with its labels; raise DataError if they do not look like labels.
 
     If a positive label is given, all other values together are the negative label.
     """
@@ -326,7 +343,7 @@ def _decide_labels(
 
 
 def _sort_labels(survey: Survey) -> list[Any]:
-    """Sort the labels; decimals become floats only if float64 distinguishes all of them."""
+    """Sort labels; convert decimals to floats if all of them stay different."""
     labels = list(survey.labels)
     if not pa.types.is_decimal(survey.type):
         return sorted(labels)
@@ -337,7 +354,7 @@ def _sort_labels(survey: Survey) -> list[Any]:
 
 
 def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
-    """Raise DataError if the three or more values of a target do not look like class labels."""
+    """Raise DataError if three or more values do not look like class labels."""
     shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
     text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
     spelled: dict[str, list[Any]] = {}
@@ -369,7 +386,7 @@ def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Para
 
 
 def _find_label(given: str, labels: list[Any], column: str) -> Any:
-    """Find the label that the user means, ignoring case if necessary."""
+    """Return the label that the user means, ignoring case if necessary."""
     text, number = given.strip(), math.nan
     with suppress(ValueError):
         number = float(given)
@@ -389,7 +406,7 @@ def _find_label(given: str, labels: list[Any], column: str) -> Any:
 
 
 def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, str]:
-    """Return the requested kinds of columns, by name."""
+    """Return the columns that options read as numbers, categories or text."""
     forced: dict[str, str] = {}
     for kind, given in (
         ("number", options.numbers),
@@ -410,7 +427,7 @@ def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, s
 def _decide_kinds(
     surveys: dict[str, Survey], forced: dict[str, str], options: ColumnOptions, name: str
 ) -> tuple[dict[str, str], dict[str, Style]]:
-    """Decide the kind of each column, and the format of numbers in text columns."""
+    """Decide the kind of each column, and how numbers are written in text columns."""
     for n, survey in surveys.items():
         if not survey.entries:
             check_readable(survey.type, name, n)
@@ -441,7 +458,7 @@ def _decide_kinds(
 
 
 def _may_have_commas(survey: Survey) -> bool:
-    """Check whether cells are numbers with decimal commas or commas between thousands."""
+    """Check whether a column of text holds numbers with commas."""
     if not is_text(survey.type) or survey.numeric >= MOSTLY * survey.meant:
         return False
     return survey.styles.commas >= MOSTLY * survey.meant
@@ -449,15 +466,6 @@ def _may_have_commas(survey: Survey) -> bool:
 
 def _looks_like_numbers(survey: Survey) -> bool:
     return survey.styles.looks >= MOSTLY * max(1, survey.meant)
-
-
-def _note_ids(ids: list[str]) -> Message:
-    return Message(
-        f"{join_words([quote_column(n) for n in ids])} left out: different in every row, as names "
-        "and ids are; ",
-        with_column("category", ids[0]),
-        f" keeps {'it' if len(ids) == 1 else 'the first'}",
-    )
 
 
 def _make_column(survey: Survey, name: str, kind: str, style: Style | None) -> Column:
@@ -511,10 +519,95 @@ def _select_words(
 
 
 def check_readable(kind: Any, name: str, column: str) -> None:
-    """Raise DataError if a column has a type that cannot be learned from."""
+    """Raise DataError if a column has a type that no feature can have."""
     if unknown := unusable_content(kind):
         also = (", or ", with_column("category", column)) if is_moment(kind) else ()
         raise DataError(
             f"{name}, {quote_column(column)}: {unknown}, which are neither numbers nor words. ",
             *("Give ", with_column("ignore", column), *also, "."),
         )
+
+
+# Comparison of the columns of the data with those that a proof records.
+
+
+class PlanMismatchError(DataError):
+    """Error about columns of the data that differ from those in a proof."""
+
+
+def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> ColumnOptions:
+    """Return options that read a file with the columns of a proof."""
+    needed = [claimed.target.column, *(column.name for column in claimed.encoding.columns)]
+    check_columns_present(names, needed, source.name)
+    every_word = Vocabulary(1, frozenset())
+    options = ColumnOptions(missing=claimed.encoding.missing, vocabulary=every_word)
+    return options_from_plan(options, claimed)
+
+
+def check_plan(claimed: Plan, found: Plan) -> Plan:
+    """Return the plan of the data, with its columns and labels ordered as in the proof.
+
+    Raises PlanMismatchError if they differ. The data must have been read with the options of
+    `options_to_verify`, which keep all words.
+    """
+    by_name = {column.name: column for column in found.encoding.columns}
+    columns, notes = [], list(found.notes)
+    for column in claimed.encoding.columns:
+        where = quote_column(column.name)
+        if column.name not in by_name:
+            raise PlanMismatchError(f"{where} has no values.")
+        ours = by_name[column.name]
+        columns.append(_check_column(column, ours, claimed.encoding.missing == "mean"))
+        if isinstance(column, Words):
+            every = len(ours.features)
+            shown = join_words([shorten(one) for one in column.values], most=12)
+            some = "" if len(column.values) == every else f": {shown}"
+            of_all = f"{len(column.values):,} of its {plural(every, 'word')}"
+            notes.append(f"{where}: {of_all} counted{some}")
+    encoding, target = replace(found.encoding, columns=tuple(columns)), found.target
+    if not claimed.target.others:  # else one label against the rest: it was read with that label
+        labels = {spell_label(label): label for label in target.names}
+        if set(claimed.target.spellings) != set(labels):
+            there, said = (
+                join_words([shorten(one) for one in some])
+                for some in (labels, claimed.target.spellings)
+            )
+            raise PlanMismatchError(
+                f"{quote_column(target.column)} has the labels {there}, not {said} as the proof "
+                "says."
+            )
+        target = replace(target, names=tuple(labels[one] for one in claimed.target.spellings))
+    return Plan(encoding, target, notes=tuple(notes))
+
+
+def _check_column(claimed: Column, found: Column, filled: bool) -> Column:
+    where = quote_column(found.name)
+    if isinstance(found, Number) and isinstance(claimed, Number):
+        if not filled:
+            return found
+        near = CLOSE * max(abs(found.mean), found.spread)
+        if not math.isclose(claimed.mean, found.mean, rel_tol=0.0, abs_tol=near):
+            raise PlanMismatchError(
+                f"{where}: the proof replaces missing numbers by {claimed.mean:g}, but the mean of "
+                f"the column is {found.mean:g}."
+            )
+        return replace(found, mean=claimed.mean)
+    if isinstance(found, Words) and isinstance(claimed, Words):
+        _check_known(claimed.values, found.values, f"{where}: the proof counts", "occurs in no row")
+        return claimed
+    if isinstance(found, Category) and isinstance(claimed, Category):
+        _check_known(claimed.values, found.values, f"{where}: the proof has", "occurs in no row")
+        _check_known(found.values, claimed.values, f"{where}: the rows have", "is not in the proof")
+        return claimed
+    if isinstance(found, Entries) and found == claimed:
+        return found
+    if type(found) is type(claimed):
+        raise PlanMismatchError(f"{where}: the indices are not those that the proof has.")
+    raise PlanMismatchError(f"{where} holds {found.kind}, not {claimed.kind} as the proof says.")
+
+
+def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwise: str) -> None:
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        shown = join_words([f'"{shorten(value)}"' for value in unknown], most=3)
+        raise PlanMismatchError(f"{who} {shown}, which {otherwise}.")

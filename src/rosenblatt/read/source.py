@@ -18,7 +18,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -43,7 +43,7 @@ UNREADABLE = (OSError, pa.ArrowException, UnicodeError, *PACKING)
 
 @dataclass(frozen=True)
 class Layout:
-    """Format and dialect of a file, as requested by the user; None means to detect them."""
+    """Format of a file as the user describes it; fields that are None are detected."""
 
     format: str | None = None  # one of FORMATS, with or without its dot
     separator: str | None = None  # between cells; " " means any blanks
@@ -67,32 +67,22 @@ class Source:
     @classmethod
     def find(cls, given: str) -> Source:
         """Create a source from a path; "-" is standard input."""
-        if given == "-":
-            return cls.keep("standard input", sys.stdin.buffer)
+        name, path, kept = "standard input" if given == "-" else given, given, None
         try:
-            kind = os.stat(given).st_mode
+            kind = 0 if given == "-" else os.stat(given).st_mode
             if stat.S_ISDIR(kind):
                 raise IsADirectoryError
-            if not stat.S_ISREG(kind):
-                with open(given, "rb") as pipe:
-                    return cls.keep(given, pipe)
-            return cls._open_path(given, given)
+            if not stat.S_ISREG(kind):  # a pipe can be read only once: keep a copy
+                kept = tempfile.NamedTemporaryFile(prefix="rosenblatt-")  # noqa: SIM115
+                with nullcontext(sys.stdin.buffer) if given == "-" else open(given, "rb") as pipe:
+                    shutil.copyfileobj(pipe, kept, HEAD)
+                kept.flush()
+                path = kept.name
+            with open(path, "rb") as file:
+                compression = compression_of(file.read(10))
+            member = find_table_in_zip(path, name) if compression == "zip" else None
         except (*UNREADABLE, ValueError) as error:  # ValueError: a name with a null byte
-            raise make_open_error(given, error) from None
-
-    @classmethod
-    def keep(cls, name: str, stream: IO[bytes]) -> Source:
-        """Copy a stream to a temporary file."""
-        kept = tempfile.NamedTemporaryFile(prefix="rosenblatt-")  # noqa: SIM115 (lives on)
-        shutil.copyfileobj(stream, kept, HEAD)
-        kept.flush()
-        return cls._open_path(name, kept.name, kept)
-
-    @classmethod
-    def _open_path(cls, name: str, path: str, kept: IO[bytes] | None = None) -> Source:
-        with open(path, "rb") as file:
-            compression = compression_of(file.read(10))
-        member = find_table_in_zip(path, name) if compression == "zip" else None
+            raise make_open_error(name, error) from None
         return cls(name, path, compression, kept, member)
 
     @property
@@ -124,12 +114,12 @@ class Source:
 
     def open_seekable(self) -> Any:
         """Open the decompressed bytes for seeking, which formats with a footer need."""
-        if self.compression is None:
-            try:
-                return pa.OSFile(self.path, "rb")
-            except UNREADABLE as error:
-                raise make_open_error(self.name, error) from None
-        return pa.BufferReader(b"".join(self.blocks()))
+        if self.compression is not None:
+            return pa.BufferReader(b"".join(self.blocks()))
+        try:
+            return pa.OSFile(self.path, "rb")
+        except UNREADABLE as error:
+            raise make_open_error(self.name, error) from None
 
     def blocks(self, size: int = HEAD) -> Iterator[bytes]:
         """Yield blocks of the decompressed bytes; raise DataError if the file is damaged."""
@@ -141,7 +131,7 @@ class Source:
                 raise DataError(f"{self.name} is damaged: {error_line(error)}") from None
 
     def text(self, size: int = HEAD, encoding: str = "utf-8") -> Iterator[bytes]:
-        """Yield the blocks of a text file as UTF-8; each block is checked by `TextCheck`."""
+        """Yield blocks of a text file, converted to UTF-8 and checked by `TextCheck`."""
         check, blocks = TextCheck(self.name), self.blocks(size)
         if encoding == "utf-8":
             return map(check, blocks)
@@ -164,7 +154,7 @@ class Source:
         return count + (last != b"\n")
 
     def head(self) -> bytes:
-        """Return the first bytes, cut at the end of a line if the file continues.
+        """Return the beginning of the file, as whole lines if possible.
 
         If lines are long, more bytes are read, until there are three lines.
         """
@@ -181,7 +171,7 @@ class Source:
 
 
 class TextCheck:
-    """Filter of text blocks that removes a byte-order mark and refuses very long lines."""
+    """Check of text blocks: removes the byte-order mark, refuses very long lines."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -190,7 +180,7 @@ class TextCheck:
         self.lines = 0  # number of finished lines
 
     def __call__(self, block: bytes) -> bytes:
-        """Return the block without a byte-order mark; raise DataError if a line is too long."""
+        """Return a block without byte-order mark; raise DataError on a very long line."""
         if not self.begun:
             block, self.begun = block.removeprefix(codecs.BOM_UTF8), bool(block)
         for at in range(0, len(block), LONGEST_LINE):
@@ -208,7 +198,7 @@ class TextCheck:
 
 
 class WholeLines:
-    """Blocks of bytes, cut at the ends of lines; `rest` holds an unfinished line."""
+    """Iterator that regroups blocks of bytes into whole lines; `rest` is an unfinished line."""
 
     def __init__(self, blocks: Iterable[bytes], cut: Callable[[bytes], int] | None = None) -> None:
         self.blocks = blocks
@@ -286,22 +276,17 @@ ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#
 
 
 class HasHead(Protocol):
-    """A file or a stream whose beginning can be read."""
+    """Protocol of files and streams whose beginning can be read."""
 
     @property
-    def name(self) -> str:
-        """Name of the file or stream in messages."""
-
+    def name(self) -> str: ...
     @property
-    def suffix(self) -> str:
-        """Suffix of the name that indicates the format."""
-
-    def head(self) -> bytes:
-        """Return the first bytes, cut after the last complete line if there is one."""
+    def suffix(self) -> str: ...
+    def head(self) -> bytes: ...
 
 
 def format_of(source: HasHead, layout: Layout = Layout()) -> str:
-    """Return the requested format, or detect it from the first bytes, file name or line."""
+    """Return the format that `layout` names, or detect it from the file."""
     if layout.format is not None:
         suffix = "." + layout.format.lower().lstrip(".")
         if suffix not in FORMATS:
@@ -354,7 +339,7 @@ def compression_of(first: bytes) -> str | None:
 
 
 def is_binary(head: bytes) -> bool:
-    """Check whether the first bytes of a file are those of a binary file, not of text.
+    """Check from its first bytes whether a file is binary rather than text.
 
     Examples
     --------
@@ -366,7 +351,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def find_table_in_zip(path: str, name: str) -> str:
-    """Return the name of the table in a zip file; raise DataError unless there is exactly one."""
+    """Return the name of the only table in a zip file, or raise DataError."""
     inside = []
     try:
         with zipfile.ZipFile(path) as archive:
@@ -394,58 +379,43 @@ SHARE = 256  # a batch gets 1/256 of the free memory; several are in memory at o
 
 
 def batch_bytes() -> int:
-    """Return the maximum size of a batch: a small part of the free memory."""
+    """Return the maximum number of bytes per batch, a small part of the free memory."""
     free = free_memory()
     return MOST if free is None else max(LEAST, min(MOST, free // SHARE))
 
 
 def free_memory() -> int | None:
-    """Return the free memory in bytes: the least that a known limit leaves; None if unknown."""
-    known = [_machine_memory(), _group_memory()]
+    """Return the bytes of memory that the tightest limit leaves; None if unknown."""
+    left = []
+    available = _fields("/proc/meminfo").get("MemAvailable")
+    if available is not None:
+        left.append(1024 * available)
+    else:
+        with suppress(AttributeError, ValueError, OSError):
+            left.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for line in _lines("/proc/self/cgroup"):  # limits of the control groups
+        _, kinds, name = [*line.split(":", 2), "", ""][:3]
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        top, limit, usage = CGROUP, "memory.max", "memory.current"
+        if kinds:  # version 1
+            top, limit, usage = top / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        folder = top / name.lstrip("/")
+        for place in (folder, *folder.parents):
+            most, used = ([*_lines(place / file), ""][0] for file in (limit, usage))
+            if most.isdigit() and used.isdigit():
+                files = _fields(place / "memory.stat").get("inactive_file", 0)
+                left.append(int(most) - int(used) + files)  # cached files count as free
+            if place == top:
+                break
     with suppress(ImportError):  # not available on all systems
         import resource
 
         status = _fields("/proc/self/status")
-        pairs = ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
-        for kind, name in pairs:
-            if (most := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
-                known.append(most - 1024 * status.get(name, 0))
-    left = [amount for amount in known if amount is not None]
+        for kind, name in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+            if (bound := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
+                left.append(bound - 1024 * status.get(name, 0))
     return max(0, min(left)) if left else None
-
-
-def _machine_memory() -> int | None:
-    available = _fields("/proc/meminfo").get("MemAvailable")
-    if available is not None:
-        return 1024 * available
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _group_memory() -> int | None:
-    """Return the free memory of the control groups in bytes; cached files count as free."""
-    left = []
-    for line in _lines("/proc/self/cgroup"):
-        _, kinds, name = [*line.split(":", 2), "", ""][:3]
-        if kinds and "memory" not in kinds.split(","):
-            continue
-        top = CGROUP / "memory" if kinds else CGROUP
-        limit, usage = (
-            ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            if kinds
-            else ("memory.max", "memory.current")
-        )
-        folder = top / name.lstrip("/")
-        for place in (folder, *folder.parents):
-            most, used = _number(place / limit), _number(place / usage)
-            if most is not None and used is not None:
-                files = _fields(place / "memory.stat").get("inactive_file", 0)
-                left.append(most - used + files)
-            if place == top:
-                break
-    return min(left, default=None)
 
 
 def _lines(path: str | Path) -> list[str]:
@@ -460,11 +430,6 @@ def _fields(path: str | Path) -> dict[str, int]:
     return {w[0]: int(w[1]) for w in words if len(w) > 1 and w[1].isdigit()}
 
 
-def _number(path: Path) -> int | None:
-    lines = _lines(path)
-    return int(lines[0]) if lines and lines[0].isdigit() else None
-
-
 # Reading in other threads.
 
 T = TypeVar("T")
@@ -477,10 +442,11 @@ POLL_SECONDS = 0.05
 def read_in_background(
     items: Iterable[T], ready: int = READY, idle: float | None = None
 ) -> Generator[T]:
-    """Yield items in order while another thread produces them; raise that thread's errors here.
+    """Yield items in order while another thread produces them.
 
-    With `idle`, None is yielded after that many seconds without an item, and closing early does not
-    wait for the thread, which may be waiting for a line of a stream.
+    Errors of that thread are raised here. With `idle`, None is yielded after that many seconds
+    without an item, and closing early does not wait for the thread, which may be waiting for a line
+    of a stream.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Types of columns, decided from text, and statistics of the cells of a column."""
+"""Types of columns, decided from the text of their cells, and statistics of columns."""
 
 from __future__ import annotations
 
@@ -54,48 +54,48 @@ LONG = r"\d{16}"  # integers with fewer digits are exact in float64
 def find_types(
     batches: Iterable[Any], names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
 ) -> dict[str, Any]:
-    """Return for each column, read as text or bytes, the first type that fits all of its cells."""
+    """Find the type of each column: the first of `kinds` that fits all cells."""
     fitting = {name: tuple(kinds) for name in names}
     for batch in batches:
         for name, known in fitting.items():
-            cells = batch.column(name)
-            if (first := _first_value(cells)) is not None:
-                fitting[name] = tuple(
-                    kind
-                    for kind in possible_types(first)
-                    if kind in known and _try_convert(cells, kind, decimal) is not None
-                )
+            found = convert_to_fitting_types(batch.column(name), known, decimal)
+            fitting[name] = tuple(kind for kind, _ in found)
     return {name: known[0] for name, known in fitting.items()}
 
 
-def convert_to_best_type(cells: Any, decimal: str) -> Any:
-    """Convert all cells of a column to the first type that fits them."""
-    first = _first_value(cells)
-    if first is None:
-        return pa.nulls(len(cells))
-    found = (_try_convert(cells, kind, decimal) for kind in possible_types(first))
-    return next(column for column in found if column is not None)
-
-
-def possible_types(text: str) -> tuple[Any, ...]:
-    """Return the types that a column can have if `text` is one of its cells.
+def convert_to_fitting_types(
+    cells: Any, kinds: Sequence[Any] = TYPES, decimal: str = "."
+) -> Iterator[tuple[Any, Any]]:
+    """Yield each of the types that fits all cells, with the cells converted to it.
 
     Examples
     --------
-    >>> [str(kind) for kind in possible_types("12")]
+    >>> [str(kind) for kind, _ in convert_to_fitting_types(pa.array(["12", "-3"]))]
     ['int64', 'double', 'string', 'binary']
-    >>> [str(kind) for kind in possible_types("red")]
+    >>> [str(kind) for kind, _ in convert_to_fitting_types(pa.array(["12", "red"]))]
     ['string', 'binary']
     """
-    found = (kinds for shape, kinds in SHAPES_OF_CELLS if shape.fullmatch(text))
-    return (*next(found, ()), pa.string(), pa.binary())
+    first = _first_value(cells)
+    if first is None:
+        yield from ((kind, pa.nulls(len(cells))) for kind in kinds)
+        return
+    shapes = (possible for shape, possible in SHAPES_OF_CELLS if shape.fullmatch(first))
+    possible = (*next(shapes, ()), pa.string(), pa.binary())
+    for kind in kinds:
+        if kind in possible:
+            try:
+                found = convert(cells, kind, decimal)
+            except pa.ArrowInvalid:
+                continue
+            if found.type == kind:
+                yield kind, found
 
 
 def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
-    """Convert text to a type; raise ArrowInvalid if a cell does not fit. Missing cells are null.
+    """Convert text to a type; raise ArrowInvalid if a cell does not fit.
 
-    If doubles cannot represent the integers that are written, the cells stay text, so that a later
-    error can quote the cell.
+    Missing cells become null. If doubles cannot represent the integers that are written, the cells
+    stay text, so that a later error can quote the cell.
     """
     if pa.types.is_binary(kind) or pa.types.is_string(kind):
         return cells.cast(kind)
@@ -121,7 +121,7 @@ def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
 
 
 def read_numbers(cells: Any, decimal: str) -> Any:
-    """Convert text to doubles; null where a cell is missing or not a number."""
+    """Convert text to floats; null where a cell is not a number."""
     kind = pa.float64()
     with suppress(pa.ArrowInvalid):  # usually no cell is missing or has blanks
         return _cast(cells, kind, decimal)
@@ -130,8 +130,8 @@ def read_numbers(cells: Any, decimal: str) -> Any:
     return as_numbers(_with_points(cells, decimal))
 
 
-def convert_promised(cells: Any, kind: Any, decimal: str, name: str) -> Any:
-    """Convert a column to a type; raise BadCellError on the first cell that does not fit."""
+def convert_column(cells: Any, kind: Any, decimal: str, name: str) -> Any:
+    """Convert a column of text; raise BadCellError on the first cell that does not fit."""
     try:
         return convert(cells, kind, decimal)
     except pa.ArrowInvalid:
@@ -145,15 +145,6 @@ def convert_promised(cells: Any, kind: Any, decimal: str, name: str) -> Any:
             except pa.ArrowInvalid:
                 end = half
         raise BadCellError(fine, name, cells[fine].as_py().strip(" \t")) from None
-
-
-def _try_convert(cells: Any, kind: Any, decimal: str) -> Any:
-    """Convert cells to a type; return None unless all of them fit it exactly."""
-    try:
-        found = convert(cells, kind, decimal)
-    except pa.ArrowInvalid:
-        return None
-    return found if found.type == kind else None
 
 
 def _cast(cells: Any, kind: Any, decimal: str) -> Any:
@@ -204,7 +195,7 @@ def parts(table: Any) -> Iterator[Any]:
 
 
 def collect(values: dict[Any, None], new: Any, most: int | None) -> None:
-    """Add distinct values of an array to `values`, up to one more than `most` (None: all)."""
+    """Add new values to the distinct values kept so far, `most` and one at most."""
     if most is None:
         values.update(dict.fromkeys(new.to_pylist()))
     elif len(values) <= most:
@@ -212,7 +203,7 @@ def collect(values: dict[Any, None], new: Any, most: int | None) -> None:
 
 
 class Moments:
-    """Mean and standard deviation, independent of how rows are split into batches."""
+    """Mean and standard deviation, the same for every split of the rows into batches."""
 
     def __init__(self) -> None:
         self.rest: NDArray[np.float64] = np.empty(0)
@@ -231,7 +222,7 @@ class Moments:
         self.rest = numbers[whole:].copy()
 
     def found(self) -> tuple[float, float]:
-        """Return the mean and the standard deviation; a deviation of 0 is replaced by 1."""
+        """Return the mean and the standard deviation, which is 1 for equal numbers."""
         if not self.low < self.high:
             return (self.low if math.isfinite(self.low) else 0.0), 1.0
         runs = [*self.runs, _run(self.rest)] if len(self.rest) else self.runs
@@ -245,7 +236,7 @@ class Moments:
 
 
 def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
-    """Return count, mean and centered sum of squares of numbers / 2^e, and e itself."""
+    """Return count, mean and centered sum of squares of numbers / 2^e, and e."""
     n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
     parts = [numbers[i : i + PART] for i in range(0, n, PART)]
     mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
@@ -259,10 +250,10 @@ def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
 
 
 class Survey:
-    """Statistics of a column, from which its kind is decided.
+    """Statistics of a column, which decide whether it is numeric, categorical or text.
 
     `values` is the maximum number of distinct texts to keep (None: all), `may_be_target` whether
-    the column may be the target, `entries` whether cells are index:value.
+    the column may be the target, `entries` whether its cells are LIBSVM entries.
     """
 
     def __init__(
@@ -287,7 +278,7 @@ class Survey:
         return is_text(self.type) and not self.entries and self.meant == 0
 
     def add(self, cells: Any, name: str) -> None:
-        """Add more cells of the column, in the order of the rows."""
+        """Include more cells of the column, in the order of the rows."""
         try:
             cells = decode_text(cells, name)
             if self.entries:
@@ -309,7 +300,7 @@ class Survey:
         self.valid += len(cells) - cells.null_count
 
     def _add_texts(self, cells: Any) -> bool:
-        """Add a column's cells as text; return whether any of them is a plain number."""
+        """Include cells of text; return whether any cell is a plain number."""
         counted = pc.value_counts(cells)
         texts, counts = counted.field("values"), counted.field("counts").to_numpy()
         collect(self.values, texts, self.most)
