@@ -128,13 +128,6 @@ def cells_bounds(
         yield bound
 
 
-def none_by_walking(examples: Examples, cost: int) -> bool | None:
-    """Return whether every w costs at least `cost`; None if there are too many cells."""
-    if len(examples.kept) == 0:
-        return cost <= 0
-    return none_cheaper(examples, cost, threads=engine.cores()) if few_cells(examples) else None
-
-
 @dataclass(frozen=True, eq=False)
 class Flat:
     """Subspace of weights orthogonal to given rows (pivots), with other rows projected on it.

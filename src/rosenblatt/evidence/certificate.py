@@ -1,4 +1,4 @@
-"""Parts that all proofs share: claims, conflicts, and the JSON format with a checksum."""
+"""What all proofs share: claims, conflicts, and the JSON format with a checksum."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ Vector = tuple[int, ...]
 
 
 class ProofError(RowError):
-    """Error raised if a proof does not hold; it names the row or sum that fails."""
+    """Error raised if a proof does not hold, naming the row that fails."""
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
-        """Return the message with the names of its rows filled in, shortened if it is long."""
+        """Return the message with the names of its rows, shortened if long."""
         return cut_middle(super().describe(names))
 
 
 def no_such_row(n: Any) -> ProofError:
-    """Return the error for a proof that names a row which the data do not have."""
+    """Create the error for a proof that names a missing row."""
     return ProofError(f"the proof names row {quote(n)}, counted from 0, which does not exist.")
 
 
 @contextmanager
 def refuse_other_data() -> Iterator[None]:
-    """Convert a ValueError about the data to a ProofError: the proof is about other data.
+    """Convert a ValueError about the data to a ProofError.
 
-    No proof is ever made about data with invalid numbers, labels, weights or shapes. Arguments of
-    a wrong type stay TypeErrors.
+    No proof is ever made about data with invalid numbers, labels, weights or shapes, so the proof
+    is about other data. Arguments of a wrong type stay TypeErrors.
     """
     try:
         yield
@@ -56,7 +56,10 @@ def refuse_other_data() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Rows that no w classifies all correctly: with multipliers λ > 0, the sum Σ λ·y·x is zero."""
+    """Rows that no linear classifier classifies all correctly, with multipliers as proof.
+
+    The multipliers λ are positive, and the sum Σ λ·y·x is zero.
+    """
 
     rows: Vector  # the rows listed, counted from 0
     multipliers: Vector  # one per listed row
@@ -72,7 +75,7 @@ class Conflict:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Conflict:
-        """Create a conflict from the dict that `to_dict` returns."""
+        """Create a conflict from a dict made by `to_dict`."""
         rows, multipliers = tuple(content["rows"]), from_hex(content["multipliers"])
         return cls(rows, multipliers, int(content["rest"], 16))
 
@@ -90,16 +93,16 @@ class SavedProof(ABC):
     @classmethod
     @abstractmethod
     def _from_dict(cls, content: dict[str, Any]) -> Self:
-        """Create a proof from the dict that `_to_dict` returns."""
+        """Create a proof from a dict made by `_to_dict`."""
 
     def to_json(self) -> str:
-        """Return the proof as JSON text, with hexadecimal integers so that nothing is rounded."""
+        """Return the proof as JSON text, with integers in hexadecimal."""
         content = self._to_dict()
         return strictjson.dump_with_checksum(content, indent=None if "tree" in content else 1)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read a proof that `to_json` wrote; raise ProofError if it was changed since.
+        """Read a proof from JSON text, checking that it was not changed.
 
         Parameters
         ----------
@@ -113,7 +116,7 @@ class SavedProof(ABC):
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """Create a proof from parsed JSON; raise ProofError if it was changed after writing."""
+        """Create a proof from parsed JSON, checking that it was not changed."""
         try:
             if content["format"] != cls.FORMAT:
                 raise ProofError(
@@ -143,17 +146,17 @@ def from_hex(texts: Sequence[str]) -> Vector:
 
 
 def claim_mistakes(count: int) -> str:
-    """Return the text of a claim: every w makes at least `count` mistakes."""
+    """Return the claim that every w makes at least `count` mistakes."""
     return f"at least {count} mistake{'s' if count > 1 else ''}"
 
 
 def claim_weight(weight: Fraction) -> str:
-    """Return the text of a claim: the mistakes of every w weigh at least `weight`."""
+    """Return the claim that the mistakes of every w weigh at least `weight`."""
     return f"mistakes that weigh at least {weight}"
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Read the number or weight of mistakes from the text of a claim; None if it has neither."""
+    """Return the number or weight of mistakes in a claim, or None."""
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, Work, merge_rows, pick_rows
 from rosenblatt.costs import Costs, power_of
+from rosenblatt.engine import cores
 from rosenblatt.errors import quote
 from rosenblatt.evidence.certificate import (
     VERDICTS,
@@ -187,7 +188,7 @@ class Evidence:
     sample_weights: WeightDigest  # empty unless the proof is about sample weights
     listed: Examples  # the rows that the proof names
     rest: Total  # the sum of all other rows, where they have a multiplier; its unit suits all rows
-    positive: bool  # whether w·z > 0 for any row
+    positive: bool  # whether any row has w·z > 0
     wrong: ProofError | None  # error about the first product with the wrong sign
     also: list[tuple[Any, ...]]  # results of additional work in the same pass, block by block
 
@@ -234,47 +235,12 @@ class Evidence:
             more,
         )
 
-    def check(self) -> bool:
-        """Return True if the evidence proves the claim, otherwise raise ProofError."""
-        proof = self.proof
-        self._check_form()
-        if proof.enumeration:
-            raise ProofError(
-                "an enumeration of all cells showed this, and only another enumeration confirms "
-                "it. Give again=True."
-            )
-        for one in proof.conflicts:
-            check_sum(one, self.listed, self.rest, self._column_name)
-        if proof.claim == "inseparable":
-            self._check_span(proof.conflicts[0])
-        if proof.claim not in VERDICTS:
-            self._check_mistakes()
-        if self.wrong is not None:
-            raise self.wrong
-        if proof.weights and not self.positive:
-            raise ProofError("no row has w·z > 0, so the weights prove nothing.")
-        return True
+    def check(self, again: Blocks | None = None) -> bool:
+        """Return True if the evidence proves the claim, otherwise raise ProofError.
 
-    def check_by_enumeration(self, blocks: Blocks) -> bool:
-        """Return True if a new enumeration of cells confirms the claim, else raise ProofError."""
-        from rosenblatt.algorithms.cells import none_by_walking
-
-        self._check_form()
-        examples = blocks.take(range(self.n))
-        if not self.proof.sample_weight_digest:
-            examples = replace(examples, weights=None)
-        none = none_by_walking(examples.merged(), self._need)
-        if none is None:
-            raise ProofError("the data are too large for an enumeration of all cells.")
-        if not none:
-            raise ProofError(
-                f"{quote(self.proof.claim)}: the enumeration found a line that makes fewer."
-            )
-        return True
-
-    def _check_form(self) -> None:
-        """Check that parts, sample weights, duplicates and row numbers of a proof are valid."""
-        proof = self.proof
+        A claim that an enumeration of cells showed is confirmed by another one, of `again`.
+        """
+        proof, x0 = self.proof, bool(self.proof.x0)
         _check_shape(proof)
         if proof.sample_weight_digest and not self.sample_weights.text:
             raise ProofError("this is a proof about sample weights: give those it was made with.")
@@ -284,6 +250,41 @@ class Evidence:
             )
         _check_duplicates(proof.duplicates, self.n)
         _check_numbers(proof, self.n)
+        if proof.enumeration:
+            self._enumerate(again)
+        for one in proof.conflicts:
+            check_sum(
+                *(one, self.listed, self.rest),
+                lambda j: "x0" if x0 and j == 0 else f"column {j - x0}",
+            )
+        if proof.claim == "inseparable":
+            self._check_span(proof.conflicts[0])
+        if proof.conflicts and proof.claim not in VERDICTS:
+            self._check_mistakes()
+        if self.wrong is not None:
+            raise self.wrong
+        if proof.weights and not self.positive:
+            raise ProofError("no row has w·z > 0, so the weights prove nothing.")
+        return True
+
+    def _enumerate(self, again: Blocks | None) -> None:
+        """Check the claim by another enumeration of all cells, or refuse if none is requested."""
+        from rosenblatt.algorithms.cells import few_cells, none_cheaper
+
+        if again is None:
+            raise ProofError(
+                "an enumeration of all cells showed this, and only another enumeration confirms "
+                "it. Give again=True."
+            )
+        examples = again.take(range(self.n)).merged()
+        if not self.proof.sample_weight_digest:
+            examples = replace(examples, weights=None)
+        if not few_cells(examples):
+            raise ProofError("the data are too large for an enumeration of all cells.")
+        if len(examples.kept) == 0 or not none_cheaper(examples, self._need, threads=cores()):
+            raise ProofError(
+                f"{quote(self.proof.claim)}: the enumeration found a line that makes fewer."
+            )
 
     @property
     def _need(self) -> int:
@@ -293,30 +294,20 @@ class Evidence:
 
     def _check_mistakes(self) -> None:
         """Check that the conflicts, or the tree over them, prove the claimed cost of mistakes."""
-        proof, need, costs = self.proof, self._need, self._costs()
+        proof, listed = self.proof, self.listed
+        weighted = listed if proof.sample_weight_digest else replace(listed, weights=None)
+        each = Costs.of(weighted, self.sample_weights.power).each.tolist()
+        costs = dict(zip(listed.row_numbers.tolist(), each, strict=True))
+        _check_equal(proof.duplicates, listed)
+        for first, *others in proof.duplicates:  # the first row stands for all of its group
+            costs[first] += sum(map(costs.pop, others))
         if proof.tree is None:
-            if sum(min(costs[n] for n in one.rows) for one in proof.conflicts) != need:
+            if sum(min(costs[n] for n in one.rows) for one in proof.conflicts) != self._need:
                 raise cannot_prove(proof)
-        elif wrong := proof.tree.fault([one.rows for one in proof.conflicts], costs, need):
+        elif wrong := proof.tree.fault([one.rows for one in proof.conflicts], costs, self._need):
             raise ProofError(
                 f"the proof's search tree is wrong: {wrong.before}", wrong.rows, f"{wrong.after}."
             )
-
-    def _costs(self) -> dict[int, int]:
-        """Return the cost of each row in the proof; equal rows are added to their first."""
-        numbers, examples = self.listed.row_numbers.tolist(), self.listed
-        if not self.proof.sample_weight_digest:
-            examples = replace(examples, weights=None)
-        each = Costs.of(examples, self.sample_weights.power).each.tolist()
-        costs = dict(zip(numbers, each, strict=True))
-        _check_equal(self.proof.duplicates, self.listed)
-        for first, *others in self.proof.duplicates:
-            costs[first] += sum(map(costs.pop, others))
-        return costs
-
-    def _column_name(self, j: int) -> str:
-        x0 = bool(self.proof.x0)
-        return "x0" if x0 and j == 0 else f"column {j - x0}"
 
     def _check_span(self, conflict: Conflict) -> None:
         """Check that every w with all signed scores y·(w·x) ≥ 0 has only scores of 0.
@@ -326,9 +317,8 @@ class Evidence:
         """
         if conflict.rest or len(conflict.rows) == self.n:
             return
-        examples = self.listed
-        dimension = examples.dimension
-        rank = rank_at_least(integer_rows(examples, range(examples.n)))
+        dimension = self.listed.dimension
+        rank = rank_at_least(integer_rows(self.listed, range(self.listed.n)))
         if rank < dimension:
             raise ProofError(
                 f"the rows with multipliers have rank {rank}, not {dimension}, so some w may be "

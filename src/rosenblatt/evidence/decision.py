@@ -1,9 +1,9 @@
 """The exact decision about rows in memory: separable, quasi-separable or inseparable.
 
-Look for weights that are positive on every row. If instead some rows S have multipliers λ > 0 with
-Σ λ z = 0, any w that is nowhere negative is zero on S: divide out the span of S, drop the rows that
-vanish, and decide about the others. Weights that separate are measured, given the widest margin
-possible, and rounded to floats that separate as well.
+Look for weights with a positive score on every signed row. If instead some rows S have multipliers
+λ > 0 with Σ λ z = 0, any w without negative scores has score 0 on S: project out the span of S,
+drop the rows that vanish, and decide about the others (facial reduction). For weights that
+separate, compute the margin, widen it as far as possible, and round them to floats that separate.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from rosenblatt.evidence.signedrows import (
 from rosenblatt.examples import Examples
 
 BITS = (53, 106, 212, 424)  # binary digits of rounded weights: the fewest that still separate
-ANY = 1.0  # a gap that every separator meets, whatever its margin
+ANY = 1.0  # a gap that any separating weights meet, whatever their margin
 QUICK_EPOCHS = 100  # maximum number of epochs of PLA, which is tried first
 MANY_FEATURES = 1000
 SMALL = 2**19  # with more entries of data, exact passes would take too long
@@ -89,12 +89,13 @@ def decide(
     The rows of `plain` have one unit. Passes are added to its count. If `known` weights separate,
     only their margin is computed.
     """
-    signed = plain
+    signed, examples = plain, plain.examples
     if look.uneven:
-        signed = SignedRows.even(plain.examples, look, plain.deadline)
+        signed = SignedRows.even(examples, look, plain.deadline)
         signed.passes = plain.passes + 1
     gap = GAP if widest and signed is plain else ANY
-    known = known or _try_pla(signed)
+    if not known and (examples.is_sparse or examples.d >= MANY_FEATURES):
+        known = _try_pla(signed)
     decision = Decision("separable", known) if known else _decide_by_reduction(signed, gap, watch)
     plain.passes = signed.passes
     if decision.verdict != "separable":
@@ -112,10 +113,8 @@ def decide(
 
 
 def _try_pla(signed: SignedRows) -> Vector:
-    """Run PLA briefly if features are many; return separating weights, or () if none are found."""
+    """Run PLA for a few epochs; return separating weights, or () if there are none yet."""
     examples = replace(signed.examples, weights=None)  # PLA leaves out rows of weight 0
-    if not (examples.is_sparse or examples.d >= MANY_FEATURES):
-        return ()
     try:
         budget = algorithms.Budget(QUICK_EPOCHS, seconds=signed.deadline.left)
         run = algorithms.pla(examples, budget=budget)
@@ -127,7 +126,7 @@ def _try_pla(signed: SignedRows) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The result of facial reduction: the rows left over, and weights that separate them."""
+    """Result of facial reduction: the rows left over, and weights that separate them."""
 
     signed: SignedRows
     first: Point | None  # the result of the first call of the float solver
@@ -142,10 +141,10 @@ def reduce_faces(
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
-    """Find multipliers with which rows sum to zero, project out the rows' span, and repeat.
+    """Project out rows that positive multipliers sum to zero, until none are left.
 
-    `carried` lists what is divided out already; new findings are appended. With `row`, stop once
-    that row is divided out.
+    `carried` lists the rows and multipliers of the steps so far; new ones are appended. With
+    `row`, stop once that row is projected out.
     """
     first: Point | None = None
     while signed.alive is None or (signed.alive.any() if row is None else signed.alive[row]):
@@ -158,7 +157,7 @@ def reduce_faces(
         if found.weights:
             return Reduced(signed, first, shorten_weights(signed, found))
         if signed.quotient and not any(signed.exact(found.rows).entries()):
-            # These rows are zero already: dividing out their span would never change anything.
+            # These rows are zero already: projecting them out would never change anything.
             reason = "the rows with multipliers span no more than those before them"
             return Reduced(signed, first, None, reason)
         carried.append(found)
@@ -197,8 +196,8 @@ def find_conflict_or_weights(
 ) -> Conflict | Floats | None:
     """Find a conflict among the given rows, or weights that classify them all correctly.
 
-    The weights have a w0 slot. None if an exact w separates but no floats do, or if nothing was
-    found. Raises OutOfTimeError once the deadline is over.
+    The weights begin with w0, also without an intercept. The result is None if an exact w separates
+    but no floats do, or if nothing was found. Raises OutOfTimeError once the deadline is over.
 
     Examples
     --------
@@ -228,7 +227,7 @@ def find_conflict_or_weights(
 
 
 def resolve(signed: SignedRows, point: Point) -> Alternative | None:
-    """Find exact weights or multipliers, starting from the result of the float solver."""
+    """Find exact weights or multipliers, starting from the float solver's result."""
     found = find_separator(signed, point)
     if found is not None:
         return found
@@ -239,7 +238,7 @@ def resolve(signed: SignedRows, point: Point) -> Alternative | None:
 
 
 def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
-    """Return the float solver's weights scaled to unit length, if they separate exactly."""
+    """Return the float solver's weights if they separate exactly, or None."""
     if not point.lower > 0:
         return None
     w = to_fractions(point.w / np.linalg.norm(point.w))
@@ -247,7 +246,7 @@ def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
 
 
 def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
-    """Round separating weights to the fewest digits that still separate, as integers."""
+    """Round separating weights to integers of the fewest digits that separate."""
     w = found.weights
     if not found.rounded:
         shorter = (round_to_bits(w, bits) for bits in BITS)
@@ -256,13 +255,13 @@ def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
 
 
 def round_to_bits(w: Fractions, bits: int) -> Fractions:
-    """Scale weights to a largest entry of ±1, and round them to `bits` binary places."""
+    """Scale weights to a largest entry of ±1 and round to `bits` binary digits."""
     largest = max(abs(v) for v in w)
     return [flint.fmpq((v / largest * (1 << bits)).round(), 1 << bits) for v in w]
 
 
 def _find_zero_row(signed: SignedRows) -> list[Alternative]:
-    """Return a list with a row of zeros, which is a conflict by itself, or an empty list."""
+    """Find a row of zeros, which is a conflict by itself; return it in a list."""
     if signed.examples.x0:
         return []
     zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)
@@ -270,47 +269,39 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
 
 
 def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
-    """Project out the span of the rows in conflicts, and drop all rows within that span.
+    """Project out the span of the rows that are carried, and drop all rows within it.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.
     """
-    quotient = compute_quotient(signed, [n for found in carried for n in found.rows])
-    alive = np.zeros(signed.examples.n, dtype=np.bool_)
-    if len(quotient.others) == 0:
-        return replace(signed, quotient=quotient, alive=alive)
-    left = replace(signed, quotient=quotient, alive=None)
-    chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
-    alive[:] = True
-    alive[left.find_vanishing([flint.fmpq(int(v)) for v in chance])] = False
-    return replace(left, alive=alive, passes=signed.passes + 2)
-
-
-def compute_quotient(signed: SignedRows, rows: Sequence[int]) -> Quotient:
-    """Compute the subspace of weights for which all given rows have score 0."""
+    rows = [n for found in carried for n in found.rows]
     Z = signed.exact_whole(rows)
-    independent = independent_columns(Z)
-    if len(independent) == Z.ncols():  # nothing is left
-        everything = np.arange(Z.ncols())
-        return Quotient(everything, everything[:0], flint.fmpq_mat(Z.ncols(), 0))
-    signed.check_time(rows[: len(independent)], sides=Z.ncols() - len(independent))
+    d, rank = Z.ncols(), len(independent_columns(Z))
+    alive = np.full(signed.examples.n, rank < d)
+    if rank == d:  # nothing is left
+        nothing = Quotient(np.arange(d), np.arange(0), flint.fmpq_mat(d, 0))
+        return replace(signed, quotient=nothing, alive=alive)
+    signed.check_time(rows[:rank], sides=d - rank)
     reduced, rank = Z.rref()
     table = reduced.tolist()[:rank]
-    pivots = [next(j for j, v in enumerate(row) if v != 0) for row in table]
-    others = np.setdiff1d(np.arange(Z.ncols()), pivots)
+    pivots = np.array([next(j for j, v in enumerate(row) if v != 0) for row in table], np.intp)
+    others = np.setdiff1d(np.arange(d), pivots)
     fill = take_columns(flint.fmpq_mat(table), others) if table else flint.fmpq_mat(0, len(others))
-    return Quotient(np.array(pivots, dtype=np.intp), others, fill)
+    left = replace(signed, quotient=Quotient(pivots, others, fill), alive=None)
+    chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
+    alive[left.find_vanishing([flint.fmpq(int(v)) for v in chance])] = False
+    return replace(left, alive=alive, passes=signed.passes + 2)
 
 
 def join_multipliers(
     signed: SignedRows, carried: Sequence[Alternative], free: int = 0
 ) -> Alternative:
-    """Combine the multipliers of all rounds, so that multipliers times rows sum to zero.
+    """Combine the multipliers of all steps, so that multipliers times rows sum to zero.
 
     All are positive, except that the first `free` rows may have multipliers of any sign. The rows
-    of a round sum to zero up to the span of the rows before them. So each round is
-    multiplied by a power of two that makes up for what all later rounds take from it. One system
-    is solved for all rounds: solved one by one, multipliers would grow longer with each.
+    of a step of facial reduction sum to zero up to the span of the rows before them. So each step
+    is multiplied by a power of two that makes up for what all later steps take from it. One system
+    is solved for all steps: solved one by one, multipliers would grow longer with each.
     """
     carried = [found for found in carried if found.rows]
     if len(carried) == 1:
@@ -354,10 +345,10 @@ def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
 def add_remaining_rows(
     signed: SignedRows, found: Alternative, rest: Total, free: int = 0
 ) -> Conflict:
-    """Give the multiplier 1 to every row in the span of a conflict that has none yet.
+    """Extend a conflict by all other rows, each with the multiplier 1.
 
-    `rest` is the sum of those rows, a combination of the listed ones. The multipliers are scaled
-    up until all of them stay positive, except for the first `free` rows.
+    `rest` is the sum of those rows; they must lie in the span of the conflict. Its multipliers are
+    scaled up until all of them stay positive, except for the first `free` rows.
     """
     sums, unit = rest
     powers = (np.frexp(signed.columns)[1] - 1 + unit - 53).tolist()
@@ -375,7 +366,7 @@ def add_remaining_rows(
 
 
 def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conflict:
-    """Convert multipliers of scaled rows to a conflict with integer multipliers of data rows."""
+    """Convert multipliers of scaled rows to a conflict of rows of the data."""
     true = found.multipliers
     if signed.factors is not None:
         powers = (np.frexp(signed.factors[found.rows])[1] - 1).tolist()
@@ -388,7 +379,7 @@ def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conf
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Integer weights that separate, with their margin and support vectors."""
+    """Margin and support vectors of integer weights that separate."""
 
     weights: Vector
     floats: Floats | None  # rounded, of unit length; in a Decision, floats that separate or None
@@ -407,9 +398,10 @@ Hull = tuple[Sequence[int], Fractions]  # a point of the convex hull: rows, mult
 
 
 def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Measured:
-    """Compute the margin and support vectors of weights, and a bound on any w's margin.
+    """Compute the margin and support vectors of weights that separate.
 
-    The bound is the distance from the origin of `at`, a point of the convex hull of the rows.
+    An upper bound on any margin is the distance from the origin of `at`, a point of the convex
+    hull of the rows.
     """
     examples, w = signed.examples, to_unit_length(weights)
     s, bound = signed.bounded_scores(w)
@@ -454,38 +446,32 @@ def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -
 def widen_margin(
     plain: SignedRows, best: Measured, point: Point | None, watch: ProgressCallback
 ) -> Measured:
-    """Find the separator with the widest margin: in floats first, then in fractions.
+    """Find the weights of widest margin, in floats first and then in fractions.
 
     `point` is the result of the float solver if it already looked for the widest on these rows.
     """
+
+    def better(other: Measured) -> Measured:
+        wider = best if best.margin > other.margin else other
+        return replace(wider, upper=min(best.upper, other.upper))
+
     if best.gap > GAP and point is None:
         point = nearest_point(plain, GAP, watch)
         found = find_separator(plain, point)
         nearer = best.weights if found is None else plain.to_integer_weights(found.weights)
-        best = _better(best, measure(plain, nearer, point))
+        best = better(measure(plain, nearer, point))
     small = plain.examples.n * plain.dimension <= SMALL
-    if best.gap > GAP and point is not None and small and 0 < len(point.rows) <= FEW:
-        best = _better(best, _widen_exactly(plain, point) or best)
-    return best
-
-
-def _better(one: Measured, other: Measured) -> Measured:
-    """Return the separator with the wider margin, and with the lower of the two upper bounds."""
-    wider = one if one.margin > other.margin else other
-    return replace(wider, upper=min(one.upper, other.upper))
-
-
-def _widen_exactly(plain: SignedRows, point: Point) -> Measured | None:
-    """Find the separator with the widest margin in fractions, rounded to few digits."""
+    if best.gap <= GAP or point is None or not small or not 0 < len(point.rows) <= FEW:
+        return best
     found = ExactSolver(plain, point.rows.tolist(), point.multipliers).run(widest=True)
     if found is None or not found.weights:
-        return None
-    hull = (found.rows, found.multipliers)
-    for bits in BITS:
-        result = measure(plain, plain.to_integer_weights(round_to_bits(found.weights, bits)), hull)
+        return best
+    w, hull = found.weights, (found.rows, found.multipliers)
+    for shorter in (*(round_to_bits(w, bits) for bits in BITS), w):
+        result = measure(plain, plain.to_integer_weights(shorter), hull)
         if result.margin > 0 and result.gap <= GAP:
-            return result
-    return measure(plain, plain.to_integer_weights(found.weights), hull)
+            break
+    return better(result)
 
 
 def to_unit_length(weights: Sequence[int]) -> Floats:
@@ -496,10 +482,10 @@ def to_unit_length(weights: Sequence[int]) -> Floats:
 
 
 def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
-    """Round a multiple of separating weights to floats that separate, or return None.
+    """Round separating weights to floats that separate as well, or return None.
 
-    Rounding can cost a row whose product is less than a bit from zero. Other multiples are rounded
-    in other ways, so that nearly always one separates.
+    Rounding can change the sign of a score that is nearly zero. Multiples of the weights are
+    rounded in different ways, so that nearly always one separates.
     """
     critical: list[int] = []
     for w in multiples(weights):
@@ -518,7 +504,7 @@ def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
 
 
 def multiples(weights: Vector) -> Iterator[Floats]:
-    """Yield float multiples of integer weights, each rounded in a different way.
+    """Yield multiples of integer weights, each rounded to floats in a different way.
 
     The first multiple has length 1. The next are near it, unrounded if 53 digits suffice; the last
     are far larger.

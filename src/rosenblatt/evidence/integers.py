@@ -1,8 +1,8 @@
-"""Exact integer arithmetic on data, and the search for equal rows.
+"""Exact integer arithmetic on the rows of the data, and the search for equal rows.
 
-A float is an integer times a power of two, so rows are exact in a common unit. A code of each row,
-made of the bits of its numbers, ties a proof to the data and finds equal rows. Floats decide the
-sign of a product only where its rounding error is provably too small to matter.
+A float is an integer times a power of two, so rows are exact in a common unit. A hash code of each
+row, made of the bits of its numbers, ties a proof to the data and finds equal rows. Floats decide
+the sign of a product only where its rounding error is provably too small to matter.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ Rows = NDArray[np.intp]
 def integer_entries(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the nonzero entries of signed rows as integers, each with position and column.
+    """Yield nonzero entries of signed rows as (position, column, integer).
 
-    Each is a tuple of position, column and integer. All integers are in one unit: 2^(unit - 53),
-    or one that suits all of them.
+    The integers count multiples of 2^(unit - 53), by default of the smallest unit that they need.
     """
     index = np.asarray(rows, dtype=np.intp)
     X, y, x0 = examples.X[index], examples.y[index], examples.x0
@@ -60,7 +59,7 @@ def integer_entries(
 def integer_rows(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> list[list[int]]:
-    """Return signed rows y·x as lists of integers, all in one unit."""
+    """Return signed rows y·x as lists of integers in a common unit."""
     table = [[0] * examples.dimension for _ in rows]
     for i, j, a in integer_entries(examples, rows, unit):
         table[i][j] = a
@@ -78,27 +77,27 @@ def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
 
 
 def mantissas(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Split floats into integers m of 53 bits and exponents e, so that each is m·2^(e - 53)."""
+    """Split floats into 53-bit integers m and exponents e: each is m·2^(e - 53)."""
     fractions, exponents = np.frexp(numbers)
     return np.ldexp(fractions, 53).astype(np.int64), exponents
 
 
 def smallest_exponent(numbers: NDArray[np.float64]) -> int:
-    """Return an exponent e such that all numbers are multiples of 2^(e - 53)."""
+    """Return an e so that all numbers are multiples of 2^(e - 53)."""
     return int(np.frexp(numbers[numbers != 0])[1].min(initial=2000))
 
 
 def unit_of(examples: Examples) -> int:
-    """Return an exponent e such that all numbers of the data are multiples of 2^(e - 53)."""
+    """Return an e so that all numbers of the data are multiples of 2^(e - 53)."""
     numbers = (numbers_in(X) for _, X, _ in examples.batches())
     constant = smallest_exponent(np.array([examples.x0]))
     return min([constant, *map(smallest_exponent, numbers)])
 
 
 def is_quick(examples: Examples, most: int) -> bool:
-    """Return whether the data have so few and short numbers that exact arithmetic is fast.
+    """Return whether exact arithmetic is fast because the numbers are few and short.
 
-    Where exponents differ much the integers are long, and the time grows with their square.
+    Integers are long where exponents differ much, and the time grows with the square of the length.
     """
     numbers = len(examples.kept) * examples.dimension
     if not 0 < numbers <= most:
@@ -111,9 +110,9 @@ def is_quick(examples: Examples, most: int) -> bool:
 def exact_products(
     weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
-    """Yield the exact signed scores y·(w·x) of given rows, as integers in the given unit.
+    """Yield the exact signed scores y·(w·x) of given rows as integers.
 
-    Without `unit`, only the signs of the products can be compared.
+    They are in the given unit; without one, only their signs can be compared.
     """
     for some in examples.split(rows):
         products = [0] * len(some)
@@ -125,9 +124,9 @@ def exact_products(
 def product_signs(
     weights: Sequence[int], examples: Examples
 ) -> Iterator[tuple[int, NDArray[np.int8]]]:
-    """Yield the signs of all y·(w·x) in batches, each with the number of its first row.
+    """Yield the exact signs of all signed scores y·(w·x), batch by batch.
 
-    Floats decide most rows, integers the rest.
+    Each batch comes with the number of its first row. Floats decide most rows, integers the rest.
     """
     weights, examples = _drop_zero_weights(weights, examples)
     most = max(map(abs, weights))
@@ -150,7 +149,7 @@ def product_signs(
 def _drop_zero_weights(
     weights: Sequence[int], examples: Examples
 ) -> tuple[Sequence[int], Examples]:
-    """Drop columns of weight zero from a dense table, if they are half of all or more."""
+    """Drop the columns of weight zero from a dense table if most are zero."""
     first = int(bool(examples.x0))
     used = [j for j, v in enumerate(weights[first:]) if v]
     X = examples.X
@@ -163,7 +162,7 @@ def _drop_zero_weights(
 def _filter_signs(
     X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute signed scores y·(w·x) in floats; also return whether each sign is certain.
+    """Compute signed scores y·(w·x) in floats, and whether each sign is certain.
 
     D products of weights that were rounded once, summed in any order, are off by at most
     (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
@@ -174,8 +173,11 @@ def _filter_signs(
     numbers = numbers_in(X)
     with np.errstate(all="ignore"):
         s = y * _scores(X, w, x0)
-        if _floats_are_exact(numbers, x0, most * len(w)):
-            return s, np.ones(len(s), dtype=bool)
+        if most * len(w) < EXACT:  # float sums of products of small integers are exact
+            largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
+            whole = x0 == np.rint(x0) and most * len(w) * largest < EXACT
+            if whole and (numbers == np.rint(numbers)).all():
+                return s, np.ones(len(s), dtype=bool)
         square = float(np.einsum("i,i->", numbers, numbers))
         length = math.sqrt(np.einsum("i,i->", w, w)) * math.sqrt(square + x0 * x0)
         least = share * length + 2.0**-900
@@ -188,15 +190,6 @@ def _filter_signs(
     return s, certain
 
 
-def _floats_are_exact(numbers: NDArray[np.float64], x0: float, most: int) -> bool:
-    """Return whether all numbers are integers so small that float sums of products are exact."""
-    if most >= EXACT:
-        return False
-    largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
-    whole = x0 == np.rint(x0) and most * largest < EXACT
-    return bool(whole and (numbers == np.rint(numbers)).all())
-
-
 def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
     s = score_rows(X, w[1:] if x0 else w)  # without threads: blocks are small
     return np.asarray(s + w[0] * x0 if x0 else s)
@@ -205,7 +198,7 @@ def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
 def sum_multiples(
     multipliers: Sequence[int], examples: Examples, rows: Any, unit: int
 ) -> list[int]:
-    """Sum multiples of signed rows y·x exactly, as integers in the given unit."""
+    """Sum multiples of signed rows y·x exactly, in the given unit."""
     import flint
 
     # With many columns, multipliers are long, and flint's integers are faster than Python's.
@@ -218,7 +211,7 @@ def sum_multiples(
 
 
 def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
-    """Sum all signed rows y·x except the rows `without`; also return the unit of the sums."""
+    """Sum all signed rows y·x exactly, leaving out the rows `without`."""
     if len(without):
         y = examples.y.copy()
         y[without] = 0
@@ -232,14 +225,14 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
 
 
 def add_totals(totals: Sequence[Total]) -> Total:
-    """Add up sums given in different units; the result is in the smallest unit."""
+    """Add up exact sums given in different units, in the smallest unit."""
     unit = min(total[1] for total in totals)
     columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
     return [sum(column) for column in columns], unit
 
 
 def _sum_columns(X: Any, y: NDArray[np.int8], unit: int) -> list[int]:
-    """Sum the columns of signed rows y·x exactly, as integers in the given unit.
+    """Sum the columns of signed rows y·x exactly, in the given unit.
 
     Adding and subtracting a large power of two splits off the leading bits of every number, so
     few that float sums of them are exact. The rest is split again.
@@ -268,7 +261,10 @@ def _sum_columns(X: Any, y: NDArray[np.int8], unit: int) -> list[int]:
 def zero_products(
     weights: Sequence[int], examples: Examples, rows: Rows, primes: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Return which rows have a score w·x that is 0 modulo all given primes (each below 2^31)."""
+    """Return which rows have a score w·x that is 0 modulo all given primes.
+
+    The primes are below 2^31.
+    """
     weights, examples = _drop_zero_weights(weights, examples)
     x0, zero = examples.x0, np.ones(len(rows), dtype=bool)
     features, done = weights[1:] if x0 else weights, 0
@@ -290,7 +286,10 @@ def zero_products(
 
 
 def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
-    """Return primes whose product exceeds every score, so a score that is 0 modulo all is 0."""
+    """Return enough primes that a score which is 0 modulo all is 0.
+
+    The product of the primes exceeds every score.
+    """
     numbers = np.append(numbers_in(examples.X[rows]), examples.x0)
     spread = int(np.frexp(np.abs(numbers).max())[1]) - smallest_exponent(numbers)
     size = max(map(abs, weights)).bit_length() + len(weights).bit_length()
@@ -306,13 +305,13 @@ def _primes(count: int) -> tuple[int, ...]:
 
 
 def round_up_length(length: float, unit: float) -> float:
-    """Return length × unit, rounded up if the product underflows or overflows."""
+    """Multiply a length by a unit, rounding up on underflow or overflow."""
     plain = float(length) * unit
     return plain if plain / unit >= length else math.nextafter(plain, math.inf)
 
 
 def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
-    """Return √(p/q)·2^exponent as a float that is rounded down, or up if `up` is True."""
+    """Return √(p/q)·2^exponent as a float, rounded down or up."""
     shift = (q.bit_length() - p.bit_length() + 192) // 2 * 2
     whole, rest = divmod(p << max(shift, 0), q << max(-shift, 0))
     m = math.isqrt(whole)
@@ -328,7 +327,10 @@ def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
-    """Return a lower bound on the rank of rows, from ranks modulo primes; nearly always exact."""
+    """Return a lower bound on the rank of rows, from ranks modulo primes.
+
+    It is nearly always the rank.
+    """
     import flint
 
     table = flint.fmpz_mat(rows)
@@ -336,11 +338,11 @@ def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
 
 
 def row_codes(examples: Examples) -> Codes:
-    """Return a 64-bit hash code for each row; rows with different codes differ.
+    """Return a 64-bit hash code for each row, the same for equal rows.
 
     A code is the sum of the bits of all numbers times odd constants. Zeros add nothing, so dense
-    and CSR rows agree; a change of one number always changes the code.
-    Codes are cached for the same examples.
+    and CSR rows agree; a change of one number always changes the code. The codes of the same
+    examples are cached.
     """
     known = _codes.get(examples)
     if known is not None:
@@ -370,7 +372,7 @@ _codes: WeakKeyDictionary[Examples, Codes] = WeakKeyDictionary()
 
 
 def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
-    """Add a hash code of each row n to codes[n], the same for -0.0 and 0.0."""
+    """Add a hash code of each row n to codes[n], with -0.0 as 0.0."""
     for n in range(len(codes)):
         for j in range(len(odd)):
             b = np.float64(X[n, j] + 0.0).view(np.uint64)
@@ -383,7 +385,7 @@ add_up_bits = Kernel(codes_of_bits, work=one_pass)
 def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
     """Return a few pairs of equal rows with different labels.
 
-    Very many rows are not searched, because sorting their codes takes longer than deciding.
+    Data of very many rows are not searched: sorting their hash codes takes too long.
     """
     if examples.n > MANY_ROWS:
         return []
@@ -394,10 +396,10 @@ def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
 def contradictions(
     examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield the positive and the negative rows of each group of equal rows with both labels.
+    """Find groups of equal rows with both labels; yield their positive and negative rows.
 
-    All rows are searched, or those that are given. Codes may be the same by chance, so the rows
-    themselves are compared.
+    All rows are searched, or those that are given. Hash codes may be the same by chance, so the
+    rows themselves are compared.
     """
     rows = np.arange(examples.n) if rows is None else rows
     codes = (row_codes(examples) if codes is None else codes)[rows]
@@ -427,7 +429,7 @@ def group_equal_rows(
 ) -> tuple[Rows, NDArray[np.intp]]:
     """Group the rows that are equal in every number and in the label.
 
-    Returns the first row of each group, and the group of every row.
+    Return the first row of each group, and the number of the group of each row.
     """
     codes = (row_codes(examples) if codes is None else codes)[rows]
     _, at, places, sizes = np.unique(
@@ -446,7 +448,7 @@ def group_equal_rows(
 
 @functools.lru_cache(maxsize=8)
 def _odd_constants(count: int) -> Codes:
-    """Return pseudorandom odd 64-bit constants, by which multiplication is invertible."""
+    """Return pseudorandom odd 64-bit integers to multiply the bits of numbers by."""
     z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

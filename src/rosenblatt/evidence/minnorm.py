@@ -1,4 +1,4 @@
-"""The minimum-norm point of the convex hull of the signed examples, in floats.
+"""The minimum-norm point of the convex hull of the signed rows, in floats.
 
 A small working set of rows is solved; then one pass over all rows finds rows that would bring the
 point nearer to the origin, one per part of the rows, and they join the working set.
@@ -41,7 +41,7 @@ ADMISSIONS = 64  # consecutive rows admitted without progress: rounding must be 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The best solution so far: w, bounds on the margin, and the active set."""
+    """Best solution of the solver so far: weights, bounds on the margin, active set."""
 
     w: Floats  # weights; zeros if the convex hull seems to contain the origin
     lower: float  # the margin of w, in the unit of the scaled rows
@@ -60,7 +60,7 @@ ProgressCallback = Callable[[Point, int], None]
 
 
 class SolverProgress(StatusLine):
-    """Status line of a long run of the solver, and the solver's latest solution."""
+    """Status line of a long run of the solver, with its latest solution."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class SolverProgress(StatusLine):
         self.passes = 0
 
     def tell(self, point: Point, passes: int) -> None:
-        """Store the solver's latest solution, and refresh the status line if it is due."""
+        """Store the latest solution, and update the status line if it is due."""
         self.point, self.passes = point, passes
         known = "no separator yet"
         if point.lower > 0:
@@ -78,7 +78,7 @@ class SolverProgress(StatusLine):
 
 @np.errstate(all="ignore")  # an overflow proves nothing; the exact steps decide
 def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Point:
-    """Find the minimum-norm point of the convex hull of the rows, to a given relative gap.
+    """Find the minimum-norm point of the rows' convex hull, to a relative gap.
 
     With a gap of 1.0, any w that separates will do. `watch` is called after each pass with the
     state and the number of passes.
@@ -93,7 +93,13 @@ def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Po
     while waits < PATIENCE:
         s = signed.scores(w)
         worst = find_lowest_by_part(s, working.parts)
-        last, best = best, working.improve(best, w, float(s[worst].min()))
+        length, last = float(np.sqrt(w @ w)), best
+        lower = float(s[worst].min()) / length if length > 0 else -np.inf
+        upper = length / float(working.active.u[: working.k].sum()) if working.k else np.inf
+        kept = w.copy()
+        if lower <= last.lower and last.lower > 0:
+            kept, lower = last.w, last.lower
+        best = Point(kept, lower, min(last.upper, upper), *working.active_rows(), last.plain)
         nearer = best.upper < last.upper * (1 - 1e-12) or best.lower > last.lower
         waits = 0 if nearer else waits + 1
         watch(best, signed.passes)
@@ -107,21 +113,21 @@ def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Po
 
 
 class ActiveSet(NamedTuple):
-    """The active set of the solver, in arrays with space for more members."""
+    """Active set of the solver, in arrays with space for more members."""
 
     members: Rows
     u: Floats  # multipliers of the members
-    L: Floats
+    L: Floats  # the Cholesky factor of their products
     v: Floats  # the residual: Σu - 1 followed by Σ u z
 
     @classmethod
     def of_size(cls, size: int, v: Floats) -> ActiveSet:
-        """Return an empty active set with space for `size` members."""
+        """Create an empty active set with space for `size` members."""
         return cls(np.zeros(size, dtype=np.intp), np.zeros(size), np.zeros((size, size)), v)
 
 
 class WorkingSet:
-    """Rows that the solver considers, and the active set within them."""
+    """Rows that the solver works on, and the active set among them."""
 
     def __init__(self, signed: SignedRows) -> None:
         self.signed = signed
@@ -135,7 +141,7 @@ class WorkingSet:
 
     @property
     def members(self) -> Rows:
-        """Positions in the working set of the members of the active set."""
+        """Positions of the active rows in the working set."""
         return self.active.members[: self.k]
 
     def active_rows(self) -> tuple[Rows, Floats]:
@@ -143,19 +149,11 @@ class WorkingSet:
         u = self.active.u[: self.k]
         return self.rows[self.members], u / (float(u.sum()) or 1.0)
 
-    def improve(self, best: Point, w: Floats, least: float) -> Point:
-        """Return the better of `best` and w, with the better of their bounds on the margin."""
-        length = float(np.sqrt(w @ w))
-        lower = least / length if length > 0 else -np.inf
-        upper = best.upper
-        if self.k:
-            upper = min(upper, length / float(self.active.u[: self.k].sum()))
-        if lower <= best.lower and best.lower > 0:
-            w, lower = best.w, best.lower
-        return Point(w.copy(), lower, upper, *self.active_rows(), best.plain)
-
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add rows of `worst` that bring the point nearer to the origin; return whether any do."""
+        """Add the rows of `worst` that bring the point nearer to the origin.
+
+        Return whether there are any. `s` has the scores of all rows.
+        """
         level = -self.active.v[0] * (1.0 - GAP / 8) if self.k else np.inf
         new = np.setdiff1d(worst[s[worst] < level], self.rows)
         if len(new) == 0:
@@ -175,7 +173,10 @@ class WorkingSet:
         return True
 
     def solve(self) -> bool:
-        """Find the minimum-norm point of the working set; return False if it is 0 or not found."""
+        """Find the minimum-norm point of the working set; return whether it is not 0.
+
+        Return False as well where rounding ends the search.
+        """
         Z, none = self.Z, np.empty(0)
         table: Dense | Sparse = Dense(Z, 1.0, none)
         if self.signed.examples.is_sparse:
@@ -195,7 +196,7 @@ class WorkingSet:
 
 
 def find_lowest_by_part(s: Floats, parts: int) -> Rows:
-    """Return the row with the lowest score in each of `parts` parts of the rows."""
+    """Divide the rows into parts; return the row of lowest score in each."""
     width = -(-len(s) // parts)
     whole = len(s) // width
     least: Rows = s[: whole * width].reshape(whole, width).argmin(axis=1) + np.arange(whole) * width
@@ -208,7 +209,7 @@ def find_lowest_by_part(s: Floats, parts: int) -> Rows:
 
 
 def find_nearest(Z, lengths, c, k, tolerance, steps):
-    """Run Wolfe's algorithm: add and drop active rows until the minimum-norm point is found."""
+    """Run Wolfe's algorithm until it finds the minimum-norm point."""
     size = 0.0
     for n in range(len(lengths)):
         size = max(size, lengths[n])
@@ -238,7 +239,7 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
 
 
 def worst(Z, v, inside):
-    """Return the row outside the active set with the lowest score, and that score."""
+    """Return the row of lowest score outside the active set, and its score."""
     least = np.inf
     j = 0
     for n in range(len(inside)):
@@ -299,7 +300,7 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """Return the multipliers of active rows with least residual, and an estimate of rounding error.
+    """Compute the multipliers of least residual, and estimate their rounding error.
 
     The residual is stored in c.v. It is refined twice by its products with the members, so that it
     is accurate relative to its own size even where Σ u z nearly cancels.
@@ -335,7 +336,7 @@ def rebuild(Z, c, k, inside):
 
 
 def dismiss(c, k, gone):
-    """Remove one of k active rows, and make the Cholesky factor L triangular again."""
+    """Remove one of k active rows, and update the Cholesky factor L."""
     for i in range(gone, k - 1):
         c.members[i] = c.members[i + 1]
         c.u[i] = c.u[i + 1]
@@ -351,7 +352,7 @@ def dismiss(c, k, gone):
 
 
 def lower(L, k, b):
-    """Solve L x = b for the leading k-by-k part of L; x overwrites b."""
+    """Solve L x = b in place for the leading k-by-k part of L."""
     for i in range(k):
         s = b[i]
         for j in range(i):
@@ -360,7 +361,7 @@ def lower(L, k, b):
 
 
 def upper(L, k, b):
-    """Solve Lᵀ x = b for the leading k-by-k part of L; x overwrites b."""
+    """Solve Lᵀ x = b in place for the leading k-by-k part of L."""
     for i in range(k - 1, -1, -1):
         b[i] /= L[i, i]
         for j in range(i):
@@ -376,10 +377,10 @@ def bind() -> None:
 
 
 def _work(Z: Dense | Sparse, lengths: Floats, c: ActiveSet, *others: Any) -> int:
-    """Estimate the work of one `find_nearest` call: one pass over the rows per row added.
+    """Estimate the number of multiplications of one `find_nearest` call.
 
-    Assume four times as many rows as features, and take half of that, because this loop takes
-    longer to compile than others.
+    Assume one pass over the rows per row that is added, and four times as many of these as
+    features. Take half of that, because this loop takes longer to compile than others.
     """
     return 2 * len(c.v) * one_pass(Z)
 

@@ -37,7 +37,7 @@ from rosenblatt.text import describe_proof_size, plural, render_card
 
 @dataclass(frozen=True, repr=False)
 class Proof(SavedProof):
-    """A claim about a data set, and the integers that prove it.
+    """Proof of a claim about a data set, in integers that anyone can check.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Proof(SavedProof):
         "cells" where an enumeration of all cells showed the claim, without other evidence.
     labels : int
         The number of labels, or 0 for two. With more, rows are pairs of an example and a
-        competing class, and the weights are those of label after label. Only a proof of
+        competing class, and the weight vectors of all labels are joined to one. Only a proof of
         "separable" has weights for the first label; elsewhere they are 0.
 
     Examples
@@ -157,20 +157,21 @@ class Proof(SavedProof):
             labels or weights, or may be data that no proof is about: y of another length than X,
             NaN or infinity, labels of different kinds.
         """
+
+        def from_arrays(X: Any, y: Any) -> Examples:
+            if self.labels:
+                return Examples.from_arrays(X, y, x0=self.x0)
+            return Examples.from_arrays(X, y, x0=self.x0, one_class=True).with_two_labels()
+
         check_types(self)
         if sample_weight is not None and not self.sample_weight_digest:
             raise ProofError("this proof is not about sample weights: check it without them.")
         with with_index_labels(X):
             with refuse_other_data():
-                examples = read_examples(X, y, target, self._from_arrays, self.x0)[0]
+                examples = read_examples(X, y, target, from_arrays, self.x0)[0]
                 if sample_weight is not None:
                     examples = examples.weighted(sample_weight, stream=True)
             return self.check_examples(examples, again=again)
-
-    def _from_arrays(self, X: Any, y: Any) -> Examples:
-        if self.labels:
-            return Examples.from_arrays(X, y, x0=self.x0)
-        return Examples.from_arrays(X, y, x0=self.x0, one_class=True).with_two_labels()
 
     def _check_labels(self, examples: Blocks) -> bool:
         """Check a proof about more than two labels, on one row per example and competing label.
@@ -201,9 +202,7 @@ class Proof(SavedProof):
         evidence = Evidence.of(self, examples, anew=True)
         if evidence.data != self.data:
             raise ProofError(OTHER_DATA)
-        if self.enumeration and again:
-            return evidence.check_by_enumeration(examples)
-        return evidence.check()
+        return evidence.check(examples if again else None)
 
     def _to_dict(self) -> dict[str, Any]:
         more: dict[str, Any] = {

@@ -140,10 +140,10 @@ def separability(
 def _decide_multiclass(
     blocks: Blocks, widest: bool, deadline: Deadline, known: Vector
 ) -> Separability:
-    """Decide whether more than two labels are separable, by comparing pairs of labels.
+    """Decide whether rows of more than two labels are separable.
 
     There is nothing to decide if PLA soon halts, or if separating weights are known. Otherwise the
-    weights of the first label are fixed at 0, so that no direction is left on which all rows are
+    weights of the first label are fixed at 0, so that no direction is left in which all scores are
     0, and a verdict is found fast. The widest margin is that of the weights of all labels.
     """
     rows, epochs = KeslerRows(blocks, reduced=True), 0
@@ -166,7 +166,7 @@ def _decide_multiclass(
 
 
 def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) -> Separability:
-    """Convert a result on (example, competing label) pairs to examples and labels."""
+    """Convert a result about (example, competing label) pairs to one about examples."""
     first, listed = blocks.first(), (m for one in found.conflicts for m in one.rows)
     known, radius = rows.pairs([*found.support.tolist(), *listed]), found.radius
     weights, proof = found.weights, found.proof
@@ -194,11 +194,11 @@ def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) ->
 
 
 def try_pla(examples: Examples, deadline: Deadline) -> tuple[Vector, int]:
-    """Run PLA on scaled columns while updates per epoch fall; return weights and epochs.
+    """Run PLA for as long as it makes fewer updates each epoch.
 
-    Returns integer weights of all labels, empty unless PLA halts, and the number of epochs. Where
-    nothing separates, PLA soon makes as many updates as before. Sample weights are ignored, so
-    that rows of weight 0 count.
+    Return integer weights of all labels, empty unless PLA halts, and the number of epochs. Where
+    nothing separates, PLA soon makes as many updates as before. Columns are scaled. Sample weights
+    are ignored, so that rows of weight 0 count.
     """
     start, before, made, more = None, math.inf, 0, FIRST_EPOCHS
     examples, deadline = replace(examples, weights=None), deadline.share(0.5)
@@ -231,11 +231,11 @@ def separability_of(
     deadline: Deadline = NEVER,
     known: Hypothesis | None = None,
 ) -> Separability:
-    """Decide whether blocks of rows are separable, in memory or not, ignoring sample weights.
+    """Decide whether blocks of rows are separable, ignoring sample weights.
 
-    The verdict is the same wherever the rows are. Where they are not in memory, the support and
-    the conflicts may be incomplete. The deadline is ignored in the first block and where rows are
-    few. If weights are known to separate, only the margin is computed.
+    The verdict is the same whether or not the rows are in memory. Where they are not, the support
+    and the conflicts may be incomplete. The deadline is ignored in the first block and where rows
+    are few. If weights are known to separate, only the margin is computed.
     """
     weights = () if known is None else to_integers(known.augmented.ravel())
     decide_rows = _decide_multiclass if blocks.multiclass else _decide_two
@@ -245,7 +245,7 @@ def separability_of(
 def _decide_two(
     blocks: Blocks, widest: bool, deadline: Deadline, known: Vector = ()
 ) -> Separability:
-    """Decide whether rows of two labels are separable, from known weights if there are any."""
+    """Decide whether rows of two labels are separable."""
     with SolverProgress() as progress:
         search = _Search(blocks, widest, progress, known)
         try:
@@ -266,7 +266,7 @@ def _decide_two(
 
 
 def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separability | None:
-    """Return the result that equal rows with different labels prove, or None without such rows.
+    """Return "not separable" if equal rows have different labels, else None.
 
     One pass finds the pairs. Small data are left to `separability_of`, which finds out more.
     """
@@ -287,7 +287,7 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
 
 class _Search(Blocks):
-    """Decision on separability in progress: the working set, all blocks, and a data summary."""
+    """Decision on separability in progress: all blocks of rows, and a working set."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
@@ -303,7 +303,7 @@ class _Search(Blocks):
         self.labels: list[PackedLabels] = []
 
     def begin(self, deadline: Deadline) -> None:
-        """Collect labels, largest entries and a sample of rows in a first pass."""
+        """Collect the labels, largest entries and a sample of rows in one pass."""
         looks, samples = list[DataSummary](), list[Examples]()
         for look, labels, sample in self.each(sample_block):
             if looks:  # one block is read whatever the deadline
@@ -329,7 +329,7 @@ class _Search(Blocks):
             self.deadline = self._working_deadline()
 
     def _working_deadline(self) -> Deadline:
-        """Return the deadline for deciding the working set; small sets have none."""
+        """Return the deadline for deciding the working set; none if it is small."""
         rows = replace(self.working, weights=None)
         return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
 
@@ -338,9 +338,9 @@ class _Search(Blocks):
         return sum(labels.n for labels in self.labels)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield the result of `work` on each block; raise OutOfTimeError at the deadline.
+        """Yield the result of `work` on each block of rows.
 
-        The deadline is ignored for rows in memory.
+        Raises OutOfTimeError at the deadline, except for rows in memory.
         """
         for result in self.blocks.each(work):
             if not self.whole:
@@ -348,9 +348,9 @@ class _Search(Blocks):
             yield result
 
     def step(self) -> Separability | None:
-        """Decide whether the working set is separable; return the result, or None to repeat.
+        """Decide about the working set; return the result if it holds for all rows.
 
-        None means that other rows contradict the decision and have joined the working set.
+        Return None if other rows contradict the decision; they have joined the working set.
         """
         rows = self.working
         look = self.look if self.whole else summarize(rows)
@@ -376,7 +376,7 @@ class _Search(Blocks):
         self.progress.tell(point, self.passes)
 
     def undecided(self, reason: str, point: Point | None) -> Separability:
-        """Return the result "undecided", with the float solver's bounds on the margin.
+        """Return the result "undecided", with known bounds on the margin.
 
         An upper bound on the margin of some rows is one for all rows.
         """
@@ -395,7 +395,7 @@ class _Search(Blocks):
         return replace(self.not_separable(self.conflicts), reason=TIME_OVER)
 
     def not_separable(self, conflicts: tuple[Conflict, ...]) -> Separability:
-        """Return the result "not separable", shown by conflicts that share no row."""
+        """Return the result "not separable", with disjoint conflicts as proof."""
         claim = claim_mistakes(len(conflicts))
         proof = self._prove(claim, conflicts)[0] if self.whole else None
         return Separability(
@@ -403,7 +403,10 @@ class _Search(Blocks):
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
-        """Extend a decision about the working set to all rows, or add rows that contradict it."""
+        """Extend a decision about the working set to all rows.
+
+        Return None if rows contradict it; these join the working set.
+        """
         if decision.measured is not None:
             return self._extend_separator(decision, decision.measured)
         if not decision.weights:
@@ -414,7 +417,10 @@ class _Search(Blocks):
         return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
-        """Extend a separator to all rows, or add misclassified rows to the working set."""
+        """Check on all rows that the weights separate, and measure their margin.
+
+        Return None if some rows are misclassified or nearer; these join the working set.
+        """
         sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
         self.waits = 0 if found.upper < self.nearest * (1 - 1e-12) else self.waits + 1
@@ -442,10 +448,11 @@ class _Search(Blocks):
         return replace(decision, measured=replace(found, margin=margin, support=support))
 
     def _extend_span(self, decision: Decision) -> Decision | None:
-        """Extend the verdict "inseparable" to all rows, or add rows outside the conflict's span.
+        """Extend the verdict "inseparable" from the working set to all rows.
 
         A conflict that spans the whole space is kept as it is. Otherwise rows outside its span join
-        the set; if there are none, all rows that the conflict does not list get the multiplier 1.
+        the working set, and the result is None. If there are none, all rows that the conflict does
+        not list get the multiplier 1.
         """
         part, rows = decision.conflict, self.working
         assert part is not None
@@ -503,10 +510,10 @@ class _Search(Blocks):
         weights: Vector = (),
         floats: Floats | None = None,
     ) -> tuple[Proof | None, float]:
-        """Create a proof about all rows and check it; return it and the radius of scaled rows.
+        """Create a proof about all rows, and check it in one pass.
 
-        The radius is computed for a separable verdict only. The proof is None if it fails on a
-        row, which then joins the working set.
+        Return it and, for a separable verdict, the radius of the scaled rows. The proof is None if
+        it fails on a row, which then joins the working set.
         """
         proof = Proof(claim, "", self.labels[0].x0, weights, conflicts)
         separable = claim == "separable"
@@ -527,7 +534,7 @@ class _Search(Blocks):
         return replace(proof, data=evidence.data), radius
 
     def _renumber(self, conflict: Conflict) -> Conflict:
-        """Convert row numbers of a conflict from the working set to all rows."""
+        """Convert the row numbers of a conflict from the working set to all rows."""
         return replace(conflict, rows=tuple(self.working.row_numbers[list(conflict.rows)].tolist()))
 
     def _find_lowest(self, weights: Vector) -> Sifted:
@@ -548,7 +555,7 @@ class _Search(Blocks):
         )
 
     def _join(self, rows: Examples, keep: Any = ()) -> bool:
-        """Add rows to the working set; return False if it contains all of them already.
+        """Add rows to the working set; return whether any of them is new.
 
         If the set becomes too large, every other old row leaves, except for those to keep.
         """
@@ -581,12 +588,12 @@ def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
 
 
 def summarize_block(block: Examples, first: int) -> DataSummary:
-    """Return the radius R of a block of rows, and the largest entry of each column."""
+    """Compute the radius R and the largest entry of each column of a block."""
     return summarize(block.merged())
 
 
 def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Examples]:
-    """Return a summary of a block, its labels, and an evenly spaced sample of its rows."""
+    """Return a summary of a block of rows, its labels, and a sample of the rows."""
     block = block.merged()
     few = block.pick(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
     return summarize(block), pack_labels(block, first), few
@@ -600,7 +607,7 @@ def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Tota
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """Rows with the lowest scores in a block, or in all blocks."""
+    """Rows with the lowest scores in one block or in all blocks."""
 
     low: Examples  # rows that may join the working set
     scores: Floats  # scores of these rows
@@ -627,16 +634,17 @@ def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: in
 def measure_block(
     weights: Vector, most: int, block: Examples, first: int
 ) -> tuple[float, Examples]:
-    """Compute the exact margin of weights on a block; also return rows that attain it."""
+    """Compute the exact margin of weights on a block, and up to `most` rows on it."""
     block = block.merged()
     found = measure(SignedRows.plain(block), weights, None)
     return found.margin, block.pick(found.support[:most], first)
 
 
 def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
-    """Find a few rows of a block whose nonzero score shows them outside the known span.
+    """Find rows of a block that are outside the span of a conflict.
 
-    Products are exact only where floats find no such row.
+    The weights are orthogonal to that span, so rows with another score than 0 are outside. Scores
+    are computed exactly only if floats find no such row.
     """
     block = block.merged()
     s = np.abs(block.signed_scores(to_unit_length(weights) / unit))

@@ -1,9 +1,9 @@
 """Signed rows z = y·(x0, x) for the solvers, as floats and as exact fractions.
 
 Columns and rows are scaled by powers of two, which rounds nothing, so that floats of any size can
-be handled. Some rows may be left out, and some directions divided out. The float solver finds the
-active set of the minimum-norm point; here its multipliers are found as fractions, and where
-rounding misled the solver, the same steps continue in exact arithmetic.
+be handled. Some rows may be left out, and the span of some rows projected out. The float solver
+finds the active set of the minimum-norm point; here its multipliers are found as fractions, and
+where rounding misled the solver, the same steps continue in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -57,29 +57,29 @@ HANDLING = 4  # time of all other work on rows / time of converting them to frac
 
 @dataclass(frozen=True, eq=False)
 class DataSummary:
-    """Radius R and the largest absolute value of each column, from one pass over the data."""
+    """Radius R of the data, and the largest absolute value of each column."""
 
-    radius: float  # R
+    radius: float  # the length of the longest row, x0 included
     columns: Floats  # the largest entry of each column, x0 included
     x0: bool  # whether the first column is x0
     far_apart: bool = False  # whether columns or rows differ by more than FAR_APART
 
     @property
     def uneven(self) -> bool:
-        """Whether columns or rows differ so much in size that each column needs its own scale."""
+        """Whether sizes differ so much that each column needs its own scale."""
         return self.far_apart or _are_far_apart(self.columns, UNEVEN)
 
     @property
     def scales(self) -> Floats:
-        """Divisor of each column: its largest entry, or 1 for x0 and for zero columns."""
+        """Largest entry of each column; 1 for x0 and for columns of zeros."""
         scales = np.where(self.columns > 0, self.columns, 1.0)
         scales[: int(self.x0)] = 1.0
         return scales
 
     def scaled_margin(self, margin: float, w: Floats) -> float:
-        """Return the margin of weights after each column is divided by its largest entry.
+        """Convert a margin to the data with each column divided by its largest entry.
 
-        Its products stay the same, and its weights grow as the columns shrink.
+        The scores of w stay the same, and its weights grow as the columns shrink.
         """
         largest = self.scales.max()
         with np.errstate(all="ignore"):
@@ -88,7 +88,7 @@ class DataSummary:
 
 
 def summarize(examples: Examples) -> DataSummary:
-    """Compute R and the largest entry of each column in one pass over all examples."""
+    """Compute the radius R and the largest entry of each column in one pass."""
     unit, x0 = examples.unit, abs(examples.x0)
     squares, columns = lengths_and_columns(examples, np.full(examples.d, 1.0 / unit))
     least, most = float(squares.min()) + (x0 / unit) * (x0 / unit), float(squares.max())
@@ -99,7 +99,7 @@ def summarize(examples: Examples) -> DataSummary:
 
 
 def _are_far_apart(columns: Floats, far: float) -> bool:
-    """Return whether the largest entries of nonzero columns differ by more than a factor `far`."""
+    """Return whether nonzero columns differ in size by more than a factor."""
     used = columns[columns > 0]
     return bool(used.max(initial=0.0) / far > used.min(initial=math.inf))
 
@@ -107,7 +107,10 @@ def _are_far_apart(columns: Floats, far: float) -> bool:
 def scaled_radius(
     look: DataSummary, examples: Examples, first: int = 0, weights: Floats | None = None
 ) -> float:
-    """Return the radius R of the data after each column is divided by its largest entry."""
+    """Compute the radius R of the data with each column divided by its largest entry.
+
+    With `weights`, the length of each row is multiplied by its weight.
+    """
     with np.errstate(over="ignore"):
         scales = 1.0 / look.scales[int(look.x0) :]
     if not np.isfinite(scales).all():
@@ -119,7 +122,7 @@ def scaled_radius(
 
 
 def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
-    """Return the squared length of each scaled row, and the largest |entry| of each column."""
+    """Compute the squared length of each scaled row, and each column's largest entry."""
     squares, X = np.zeros(examples.n), examples.X
     largest: list[Floats] = []
 
@@ -137,7 +140,7 @@ def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Flo
 
 
 def look_dense(X, scales, squares, columns):  # type: ignore[no-untyped-def]
-    """Compute squared lengths of rows and largest entries of columns of a dense table."""
+    """Compute squared row lengths and largest column entries of a dense table."""
     for n in range(X.shape[0]):
         squares[n] = square(X[n], scales)  # type: ignore[no-untyped-call]
         x = X[n]
@@ -146,7 +149,7 @@ def look_dense(X, scales, squares, columns):  # type: ignore[no-untyped-def]
 
 
 def look_sparse(data, indices, indptr, scales, squares, columns):  # type: ignore[no-untyped-def]
-    """Compute squared lengths of rows and largest entries of columns of a CSR matrix."""
+    """Compute squared row lengths and largest column entries of a CSR matrix."""
     for n in range(len(indptr) - 1):
         for k in range(indptr[n], indptr[n + 1]):
             a = abs(np.float64(data[k]))
@@ -156,7 +159,7 @@ def look_sparse(data, indices, indptr, scales, squares, columns):  # type: ignor
 
 
 def square(x, scales):  # type: ignore[no-untyped-def]
-    """Return the squared length of a row whose columns are scaled."""
+    """Compute the squared length of a row after scaling its columns."""
     s = 0.0
     for j in range(len(x)):
         s += (x[j] * scales[j]) * (x[j] * scales[j])
@@ -175,7 +178,10 @@ def _unit_scale(a: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Subspace of the weights with score 0 on given rows: w[pivots] = -fill · w[others]."""
+    """Subspace of the weights for which given rows have score 0.
+
+    Its weights are those with w[pivots] = -fill · w[others].
+    """
 
     pivots: Rows
     others: Rows
@@ -191,16 +197,16 @@ class Quotient:
 
 @dataclass(eq=False)
 class SignedRows:
-    """The scaled signed rows y·x for the solvers, and the number of passes over them.
+    """Signed rows y·x for the solvers, scaled by powers of two.
 
-    A pass raises OutOfTimeError once the deadline is over.
+    They count the passes over the data. A pass raises OutOfTimeError once the deadline is over.
     """
 
     examples: Examples
     columns: Floats  # powers of two that columns are multiplied by
     factors: Floats | None = None  # powers of two that rows are multiplied by
-    quotient: Quotient | None = None
-    alive: NDArray[np.bool_] | None = None
+    quotient: Quotient | None = None  # the weights that are left after rows were projected out
+    alive: NDArray[np.bool_] | None = None  # the rows that are not left out
     passes: int = 0
     deadline: Deadline = NEVER
 
@@ -208,7 +214,10 @@ class SignedRows:
     def plain(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Create signed rows that are all scaled by one factor, which keeps ratios of margins."""
+        """Create signed rows that are all scaled by one factor.
+
+        The weights of widest margin stay the same.
+        """
         columns = (look or summarize(examples)).columns
         unit = _unit_scale(columns.max(initial=0.0))
         return cls(examples, np.full(len(columns), unit), deadline=deadline)
@@ -217,7 +226,7 @@ class SignedRows:
     def even(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Create signed rows scaled per column, and per row if rows still differ much in size."""
+        """Create signed rows scaled per column, and per row where still uneven."""
         columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
         x0, units = abs(examples.x0), columns[bool(examples.x0) :]
         rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
@@ -229,17 +238,17 @@ class SignedRows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns and rows have the same scale, and no subspace is projected out."""
+        """Whether all rows and columns have one scale, and none are projected out."""
         same = self.factors is None and self.quotient is None
         return same and bool((self.columns == self.columns[0]).all())
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates of a row, after the projection if there is one."""
+        """Number of entries of a row, without those projected out."""
         return len(self.columns if self.quotient is None else self.quotient.others)
 
     def scores(self, w: Floats) -> Floats:
-        """Compute every row's signed score in one pass; infinity for rows left out."""
+        """Compute the signed score of each row; infinity for rows left out."""
         if self.quotient is not None:
             whole = np.empty(len(self.columns))
             whole[self.quotient.others] = w
@@ -249,10 +258,11 @@ class SignedRows:
 
     @np.errstate(all="ignore")
     def bounded_scores(self, w: Floats) -> tuple[Floats, float]:
-        """Compute every signed score, and a bound on rounding errors if w was rounded once.
+        """Compute all signed scores, and a bound on their rounding errors.
 
-        The weights are those of all columns, pivots included. Entries of scaled rows are at most 1,
-        so √D bounds their length. Underflow is multiplied by the factors of the rows.
+        The weights, each rounded once, are those of all columns, pivots included. Entries of scaled
+        rows are at most 1, so √D bounds their length. Underflow is multiplied by the factors of the
+        rows.
         """
         self.deadline.check()
         self.passes += 1
@@ -267,13 +277,16 @@ class SignedRows:
         return s, float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
     def _scores_of_fractions(self, w: Fractions) -> tuple[Floats, float, Any]:
-        """Compute all signed scores in floats, a bound on their rounding errors, and their unit."""
+        """Compute signed scores of exact weights in floats, their error bound and unit."""
         whole = self.scaled_whole(w)
         unit = max(abs(v) for v in whole)
         return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
 
     def find_below(self, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
-        """Yield rows whose signed score may be at most `level`, with the exact difference to it."""
+        """Yield rows with low scores, and by how much each exceeds `level`.
+
+        Rows whose score, in floats, is certainly above the level are left out.
+        """
         s, bound, unit = self._scores_of_fractions(w)
         at = round_fraction(level / unit)
         near = np.flatnonzero(s <= at + bound + abs(at) * 2.0**-50)
@@ -285,7 +298,7 @@ class SignedRows:
                 yield n, product - level
 
     def find_vanishing(self, w: Fractions) -> Rows:
-        """Return the rows whose score is 0 modulo three primes, and so almost surely 0."""
+        """Return the rows whose score is 0, as far as three primes can tell."""
         s, bound, _ = self._scores_of_fractions(w)
         near, whole = np.flatnonzero(np.abs(s) <= bound), self.to_integer_weights(w)
         if len(near) <= MANY:
@@ -294,11 +307,11 @@ class SignedRows:
         return near[zero_products(whole, self.examples, firsts, PRIMES)[places]]
 
     def separated_by(self, w: Fractions) -> bool:
-        """Return whether w classifies every row correctly, in exact arithmetic."""
+        """Return whether w classifies every row correctly in exact arithmetic."""
         return all(excess > 0 for _, excess in self.find_below(w, flint.fmpq(0)))
 
     def take(self, rows: Rows) -> Any:
-        """Return the given rows in floats: as CSR if the data are sparse, else dense."""
+        """Return the given rows in floats, as CSR if the data are sparse."""
         signs = self.examples.y[rows].astype(np.float64)
         if self.factors is not None:
             signs *= self.factors[rows]
@@ -316,17 +329,14 @@ class SignedRows:
 
     def exact(self, rows: Sequence[int]) -> flint.fmpq_mat:
         """Return the given rows as exact fractions."""
-        Z = self.exact_whole(rows)
-        if self.quotient is None:
+        Z, quotient = self.exact_whole(rows), self.quotient
+        if quotient is None:
             return Z
-        others, pivots = (
-            take_columns(Z, self.quotient.others),
-            take_columns(Z, self.quotient.pivots),
-        )
-        return others - pivots * self.quotient.fill if len(self.quotient.pivots) else others
+        others, pivots = take_columns(Z, quotient.others), take_columns(Z, quotient.pivots)
+        return others - pivots * quotient.fill if len(quotient.pivots) else others
 
     def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return the given rows as exact fractions in all columns, including projected-out ones."""
+        """Return the given rows as exact fractions, without projecting any rows out."""
         self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.augmented_rows(index)
@@ -343,7 +353,7 @@ class SignedRows:
         return flint.fmpq_mat(int(n), int(d), entries)
 
     def check_time(self, rows: Sequence[int], *, sides: int = 1, width: int = 1) -> None:
-        """Raise OutOfTimeError if a linear system of the rows cannot be solved by the deadline.
+        """Raise OutOfTimeError if solving a system of the rows would take too long.
 
         Solving cannot be interrupted, so its time is estimated from a few of the rows. Dixon's
         lifting finds 61 bits of the solution with each product of the k × k matrix and a vector:
@@ -368,7 +378,7 @@ class SignedRows:
         self.deadline.check_step(HANDLING * made * k / QUICK + lifting)
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
-        """Extend weights to all columns of the scaled rows, including those projected out."""
+        """Extend weights to all columns, including those projected out."""
         if self.quotient is None:
             return list(w)
         pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
@@ -382,7 +392,7 @@ class SignedRows:
         return whole
 
     def to_integer_weights(self, w: Sequence[flint.fmpq]) -> Vector:
-        """Convert weights for scaled rows to augmented integer weights for the original data."""
+        """Convert weights for the scaled rows to integer weights for the data."""
         powers = (np.frexp(self.columns)[1] - 1).tolist()
         whole = self.scaled_whole(w)
         return clear_denominators(
@@ -391,11 +401,9 @@ class SignedRows:
 
 
 def take_columns(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
-    """Return the given columns of a matrix Z as a matrix."""
-    table = Z.tolist()
-    return flint.fmpq_mat(
-        Z.nrows(), len(columns), [row[j] for row in table for j in columns.tolist()]
-    )
+    """Return the given columns of an exact matrix."""
+    entries = [row[j] for row in Z.tolist() for j in columns.tolist()]
+    return flint.fmpq_mat(Z.nrows(), len(columns), entries)
 
 
 def times_power(m: int, e: int) -> flint.fmpq:
@@ -404,7 +412,7 @@ def times_power(m: int, e: int) -> flint.fmpq:
 
 
 def round_fraction(v: flint.fmpq) -> float:
-    """Round a fraction to the nearest float, the largest finite one on overflow."""
+    """Round a fraction to the nearest finite float."""
     try:
         return int(v.p) / int(v.q)
     except OverflowError:
@@ -424,7 +432,7 @@ def scale_near_one(w: Floats) -> Floats:
 def least_margin(
     examples: Examples, weights: Vector, rows: Rows, shares: Floats | None = None
 ) -> float:
-    """Return the least distance of the given rows from the hyperplane, rounded down.
+    """Compute the least signed distance of rows from a hyperplane, rounded down.
 
     The distance of each row is multiplied by its share, 1 by default.
     """
@@ -442,7 +450,7 @@ def least_margin(
 
 
 def novikoff_bound(radius: float, margin: float) -> float | None:
-    """Return R²/rho², the maximum number of updates; None if the margin is not positive."""
+    """Return the Novikoff bound R²/rho², or None without a positive margin."""
     if not margin > 0:
         return None
     ratio = float(radius) / float(margin)
@@ -450,7 +458,7 @@ def novikoff_bound(radius: float, margin: float) -> float | None:
 
 
 def relative_gap(margin: float, upper: float) -> float:
-    """Return the relative gap between a margin and its upper bound, 1 if either is unknown."""
+    """Return the relative gap from a margin to its upper bound, by default 1."""
     known = margin > 0 and 0 < upper < math.inf
     return max(0.0, 1.0 - margin / upper) if known else 1.0
 
@@ -466,7 +474,7 @@ class Alternative:
 
 
 def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | None:
-    """Find positive multipliers with which the given rows sum to zero, or return None."""
+    """Find positive multipliers with which the rows sum to zero, or return None."""
     if len(rows) > signed.dimension + 1:
         return None
     signed.check_time(rows)
@@ -491,8 +499,7 @@ class ExactSolver:
     """Wolfe's algorithm for the minimum-norm point in exact fractions.
 
     It starts from the result of the float solver. In exact arithmetic the distance falls with
-    every admission, so no active set comes twice, and
-    the algorithm ends.
+    each row that joins the active set, so no active set comes twice, and the algorithm ends.
     """
 
     def __init__(self, signed: SignedRows, rows: Sequence[int], multipliers: Floats) -> None:
@@ -504,9 +511,9 @@ class ExactSolver:
         self.u = to_fractions(multipliers[keep])
 
     def run(self, *, widest: bool = False) -> Alternative | None:
-        """Find separating weights, or multipliers that sum rows to zero; None after many steps.
+        """Find weights that separate, or multipliers with which rows sum to zero.
 
-        With `widest`, the weights have the widest margin.
+        With `widest`, the weights have the widest margin. The result is None after too many steps.
         """
         for _ in range(EXACT_STEPS):
             self._adjust()
@@ -552,7 +559,7 @@ def to_fractions(floats: Floats) -> Fractions:
 
 
 def clear_denominators(fractions: Sequence[Any]) -> Vector:
-    """Multiply fractions by a positive number that makes them integers without common factor."""
+    """Scale fractions to integers without a common factor."""
     common = math.lcm(*(int(v.q) for v in fractions))
     whole = [int(v.p) * (common // int(v.q)) for v in fractions]
     divisor = math.gcd(*whole) or 1
@@ -560,7 +567,7 @@ def clear_denominators(fractions: Sequence[Any]) -> Vector:
 
 
 def solve_exactly(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:
-    """Solve A x = b exactly by Dixon's lifting, the fastest method for entries of 53 bits."""
+    """Solve A x = b exactly by Dixon's lifting, which is fast for 53-bit entries."""
     return A.solve(b, algorithm="dixon")  # type: ignore[call-arg]
 
 
@@ -569,7 +576,7 @@ def _prepend_ones(Z: flint.fmpq_mat) -> flint.fmpq_mat:
 
 
 def independent_columns(A: flint.fmpq_mat) -> list[int]:
-    """Return the leftmost columns of A that are independent modulo a prime, hence independent."""
+    """Return the leftmost columns of A that are linearly independent modulo a prime."""
     numerators, _ = A.numer_denom()
     reduced, rank = flint.nmod_mat(numerators, PRIME).rref()
     table = reduced.tolist()

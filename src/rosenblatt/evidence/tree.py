@@ -27,14 +27,14 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Weighting:
-    """Weights on conflicts; conflict sets[i] has the weight shares[i] / over."""
+    """Weights on conflicts: conflict sets[i] has the weight shares[i] / over."""
 
     over: int
     sets: Numbers  # positions of the conflicts in the proof
     shares: Numbers
 
     def fault(self, sets: int) -> str:
-        """Return why the weighting does not fit a proof of `sets` conflicts, or an empty text."""
+        """Return why a proof of `sets` conflicts cannot use the weights, or ''."""
         if self.over <= 0:
             return "its denominator is not a positive integer"
         if len(self.sets) != len(self.shares) or min(self.shares, default=1) <= 0:
@@ -45,7 +45,7 @@ class Weighting:
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree with branches on rows, and weights on conflicts at its leaves.
+    """Proof tree with branches on rows, and weights on conflicts at its leaves.
 
     Nodes are in preorder: n ≥ 0 branches on row n, and is followed by the subtree where the row is
     a mistake, then by the one where it is right; -1 - j is a leaf that uses weightings[j].
@@ -69,7 +69,7 @@ class Tree:
         return sum(node >= 0 for node in self.nodes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tree as a dict for JSON."""
+        """Return the proof tree as a dict for JSON."""
         weightings = [
             {"over": w.over, "sets": list(w.sets), "shares": list(w.shares)}
             for w in self.weightings
@@ -78,7 +78,7 @@ class Tree:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Tree:
-        """Create a tree from the dict that `to_dict` returns."""
+        """Create a proof tree from a dict made by `to_dict`."""
         weightings = (
             Weighting(w["over"], tuple(w["sets"]), tuple(w["shares"]))
             for w in content["weightings"]
@@ -86,7 +86,7 @@ class Tree:
         return cls(tuple(content["nodes"]), tuple(weightings))
 
     def numbers(self) -> Iterator[tuple[str, Numbers]]:
-        """Yield the name of each field of the tree, with the numbers in it."""
+        """Yield the names of the fields, each with its numbers."""
         yield "nodes", self.nodes
         for w in self.weightings:
             yield from (("over", (w.over,)), ("sets", w.sets), ("shares", w.shares))
@@ -94,7 +94,7 @@ class Tree:
     def fault(
         self, sets: Sequence[Numbers], costs: Mapping[int, int], need: int
     ) -> RowError | None:
-        """Return why the tree does not prove a cost of `need` or more, or None if it does.
+        """Return why the tree does not prove a cost of at least `need`, or None.
 
         Only rows that have costs may be named; no conflict has a row twice.
         """
@@ -122,7 +122,7 @@ class Tree:
 
 
 class _Path:
-    """Path from the root to a node: rows fixed as mistakes or correct, conflicts that are hit."""
+    """Path from the root of a proof tree to a node, with the rows fixed along it."""
 
     def __init__(self, sets: Sequence[Numbers], costs: Mapping[int, int]) -> None:
         self.places = {n: i for i, n in enumerate(costs)}
@@ -150,7 +150,7 @@ class _Path:
         return None
 
     def turn(self, n: int) -> bool:
-        """Mark row n as correct after its first subtree, and as undecided after its second.
+        """Mark row n as correct after its first subtree, as open after its second.
 
         Returns whether both subtrees are done.
         """
@@ -168,22 +168,9 @@ class _Path:
         self.hits[self.sets_of[place]] += step
 
     def check_leaf(self, weighting: Weighting, need: int) -> RowError | None:
-        """Return why the weighting does not prove a cost of `need` at a leaf, or None."""
-        total, heavy = self._add_shares(weighting)
+        """Return why the weights of a leaf do not prove a cost of `need`, or None."""
         over = weighting.over
-        if heavy is not None:
-            place, load = heavy
-            cost = quote(self.costs[place])
-            after = f" weigh {_quote_fraction(load, over)} in all, but it costs {cost}"
-            return RowError("the conflicts of ", self.names[place], after)
-        if self.spent - (-total // over) >= need:
-            return None
-        found = f"{quote(self.spent)} and the conflicts {_quote_fraction(total, over)}"
-        return RowError(f"the mistakes cost {found}, together less than {quote(need)}")
-
-    def _add_shares(self, weighting: Weighting) -> tuple[int, tuple[int, int] | None]:
-        """Add up the weights of conflicts without mistakes; return a row with too much weight."""
-        fits = max(self.dearest * weighting.over, sum(weighting.shares)) < FITS
+        fits = max(self.dearest * over, sum(weighting.shares)) < FITS
         kind = np.int64 if fits else object  # Python integers never overflow
         sets, shares = np.array(weighting.sets, dtype=np.intp), np.array(weighting.shares, kind)
         alive = self.hits[sets] == 0
@@ -193,10 +180,17 @@ class _Path:
         entries = np.repeat(self.starts[sets] - (ends - sizes), sizes)
         loads = np.zeros(len(self.costs), kind)
         np.add.at(loads, self.rows[entries + np.arange(len(entries))], np.repeat(shares, sizes))
-        most = self.each.astype(kind, copy=False) * weighting.over
-        heavy = (loads > most) & (self.state == OPEN)
-        place = int(heavy.argmax())
-        return int(shares.sum()), (place, int(loads[place])) if heavy[place] else None
+        heavy = (loads > self.each.astype(kind, copy=False) * over) & (self.state == OPEN)
+        if heavy.any():
+            place = int(heavy.argmax())
+            cost = quote(self.costs[place])
+            after = f" weigh {_quote_fraction(int(loads[place]), over)} in all, but it costs {cost}"
+            return RowError("the conflicts of ", self.names[place], after)
+        total = int(shares.sum())
+        if self.spent - (-total // over) >= need:
+            return None
+        found = f"{quote(self.spent)} and the conflicts {_quote_fraction(total, over)}"
+        return RowError(f"the mistakes cost {found}, together less than {quote(need)}")
 
 
 def _quote_fraction(number: int, over: int) -> str:
