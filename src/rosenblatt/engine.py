@@ -1,13 +1,13 @@
-"""Compile kernels when they are first called, and cache them on disk where possible.
+"""Compile kernels (functions with hot loops) with Numba at their first call, and run threads.
 
 ``engine.pla`` is the compiled ``kernels.pla``, and likewise for every other kernel. Tuning for
 processors is here too, so that the kernels stay plain. Numba is imported inside functions:
 importing rosenblatt stays fast, and a process that does one small job never imports it.
 
-The cache is Numba's own: in ``NUMBA_CACHE_DIR``, else in ``__pycache__`` beside the source file,
-else in the user's cache folder. Where none is writable, kernels are compiled in memory. Numba
-discards a cached kernel when the file of that kernel changes, but looks at no other file. A digest
-of the files in `SHARED`, which all kernels use, is therefore added to what it compares.
+Compiled kernels are in Numba's own cache: in ``NUMBA_CACHE_DIR``, else in ``__pycache__`` beside
+the source file, else in the user's cache folder. Where none is writable, kernels are compiled in
+memory. Numba discards a cached kernel when its own file changes, but looks at no other file: the
+digest of the files in `SHARED`, which all kernels use, is therefore added to what Numba compares.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ ROW = 4  # the overhead of a row in Python, in multiplications
 
 
 class Kernel:
-    """Function that Numba compiles at its first call with each row format.
+    """Function that Numba compiles at its first call with each format of rows.
 
     `bind` is called before compilation and registers helpers that are not in `rowformats`.
-    `work` estimates the multiplications of a call, for `plain_at_first`.
+    `work` estimates the number of multiplications of a call, for `plain_at_first`.
     """
 
     def __init__(
@@ -80,26 +80,22 @@ class Kernel:
     def __call__(self, *arguments: Any) -> Any:
         kind = _kind(arguments[0]), _kind(arguments[1])
         if kind not in self.ready:
-            if self.work is not None and self._stays_plain(self.work(*arguments)):
-                # Time limits do not count what Python does in place of compiling.
-                with clock.pause_clock(), np.errstate(all="ignore"):
-                    return self.function(*arguments)
+            done = _done_in_python.get()
+            if done is not None and self.work is not None:
+                work = self.work(*arguments)
+                if work <= min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
+                    done[self] += work
+                    # Time limits do not count what Python does in place of compiling.
+                    with clock.pause_clock(), np.errstate(all="ignore"):
+                        return self.function(*arguments)
             # Time limits do not count compilation, which happens once per environment.
             with clock.loading(), _report_when_slow(self.function.__name__):
                 self._compile(arguments)
             self.ready.add(kind)
         return self.jitted(*arguments)
 
-    def _stays_plain(self, work: int) -> bool:
-        """Return whether a call is small enough for plain Python; if so, count its `work`."""
-        done = _done_in_python.get()
-        if done is None or work > min(WORTH_COMPILING, CALLS * WORTH_COMPILING - done[self]):
-            return False
-        done[self] += work
-        return True
-
     def _compile(self, arguments: tuple[Any, ...]) -> None:
-        """Compile for the types of the arguments, or load the compiled code from the cache."""
+        """Compile the kernel for the types of the arguments, or load it from the cache."""
         import numba
 
         if not compiles():
@@ -137,7 +133,7 @@ def _digest_of_shared_files() -> str:
 
 
 def _kind(argument: Any) -> Any:
-    """Return the row format and types of an argument, which select the compiled version."""
+    """Return the types of an argument by which Numba selects the compiled version."""
     if isinstance(argument, tuple):
         first, second = argument[:2]
         return type(argument), _kind(first), getattr(second, "dtype", None)
@@ -163,7 +159,7 @@ def plain_at_first() -> Iterator[None]:
 
 
 def for_one_job() -> bool:
-    """Return whether kernels run inside `plain_at_first`, in a process for a single job."""
+    """Return whether kernels run inside `plain_at_first`."""
     return _done_in_python.get() is not None
 
 
@@ -185,7 +181,7 @@ def compiles() -> bool:
 
 
 def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool = True) -> Any:
-    """Register a helper by Numba's `overload`, for calls from kernels only."""
+    """Return Numba's decorator `overload` for a function that only kernels call."""
     from numba.extending import overload as numba_overload
 
     options: Any = {**NO_WRAPPERS, **(jit_options or {})}
@@ -195,7 +191,7 @@ def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool
 def bind_by_format(
     helper: Callable[..., Any], choose: Callable[[Any], Any], **options: Any
 ) -> None:
-    """Make kernels call the implementation of `helper` that `choose` returns for a row format."""
+    """Register one implementation of `helper` per format of rows, as chosen by `choose`."""
     overload(helper, jit_options=options, strict=False)(lambda rows, *others: choose(rows))
 
 
@@ -228,7 +224,7 @@ def _score_in_two_sums(D, n, w):  # type: ignore[no-untyped-def]
 
 @functools.cache
 def _bind_primitives() -> None:
-    """Register the primitives of each row format, and small helpers, with Numba."""
+    """Register the functions in `rowformats` with Numba, for each format of rows."""
     k = rowformats
     # Runs on rows of at most two features are the same on every processor: their sums are not
     # reordered.
@@ -316,7 +312,10 @@ def _bind_orders() -> None:
 
 @functools.cache
 def prefetch() -> Any:
-    """Return a function by which kernels prefetch an array entry, even past the end."""
+    """Return a function that loads an array entry into the cache before a kernel needs it.
+
+    The entry may be past the end of the array.
+    """
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -390,7 +389,7 @@ def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
 
 @functools.cache
 def _thread_pool() -> ThreadPoolExecutor:
-    """Return the thread pool that all jobs share, created at the first call.
+    """Return the pool of threads that all jobs share.
 
     Starting new threads can take longer than a pass over rows. Jobs in the pool submit no jobs
     themselves, so threads never wait for each other.
@@ -405,7 +404,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def wait_for(futures: Iterable[Future[Any]]) -> None:
-    """Wait for each future in turn, raise its exception if any, and react to Ctrl-C.
+    """Wait for all futures; raise their exceptions, and KeyboardInterrupt on Ctrl-C.
 
     Waits are short, and Ctrl-C is delayed to the end of each: within a wait it could leave a lock
     in a state that ends another thread with an error.
@@ -422,7 +421,7 @@ def wait_for(futures: Iterable[Future[Any]]) -> None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread while this process runs threads of its own.
+    """Limit BLAS to one thread inside a `with` block, beside threads of our own.
 
     BLAS threads wait for each other by spinning, which beside other work is ten times slower.
     """
@@ -455,6 +454,8 @@ def _blas() -> Any:
 
 @contextmanager
 def _report_when_slow(name: str) -> Iterator[None]:
+    """Print a message if the `with` block takes long, because it compiles a kernel."""
+
     def report() -> None:
         log.info("compiling the kernel %s", name)
         terminal = sys.stderr is not None and sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""Hypothesis h(x) = sign(w·x): augmented weights, scores, predictions and exact mistakes."""
+"""Linear classifiers h(x) = sign(w·x): weights, scores, predictions and exact mistakes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rosenblatt.examples import (
     sum_of_squares,
 )
 from rosenblatt.rowformats import SMALLEST
-from rosenblatt.tables import find_fractions, numbers_in, refuse_non_finite, to_dense
+from rosenblatt.tables import find_fractions, numbers_in, refuse_non_finite
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # values of sign(0)
 ROWS = 2**12  # rows that are decided exactly at a time
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """Line, plane or hyperplane that predicts the positive label on its positive side.
+    """Linear classifier for two labels, with an augmented weight vector w.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Hypothesis:
 
     @property
     def threshold(self) -> float:
-        """Threshold that the weighted features must exceed for the positive label."""
+        """Number that the weighted sum of features must exceed for the positive label."""
         return 0.0 - float(self.w[0]) * self.x0  # 0.0 - 0.0 is 0.0; a negation would give -0.0
 
     @property
@@ -67,7 +67,7 @@ class Hypothesis:
 
     @staticmethod
     def of(w: Floats, x0: float = 1.0, zero: int = 0) -> Hypothesis:
-        """Return a `JointHypothesis` if w has a row per label, else a `Hypothesis`.
+        """Create a linear classifier for two labels or, if w has a row per label, for K labels.
 
         w includes w0, even if x0 is 0.
         """
@@ -75,7 +75,7 @@ class Hypothesis:
 
     @staticmethod
     def with_intercept(coef: Any, intercept: Any, zero: int) -> Hypothesis:
-        """Create a hypothesis from a `coef_` and an `intercept_` as scikit-learn stores them."""
+        """Create a linear classifier from scikit-learn's `coef_` and `intercept_`."""
         w = np.column_stack((np.ravel(intercept), np.atleast_2d(coef)))
         return Hypothesis.of(w[0] if len(w) == 1 else w, 1.0, zero)
 
@@ -99,8 +99,8 @@ class Hypothesis:
             some, near = X[rows], np.where(np.isfinite(s[rows]), s[rows], 0.0)
             if np.isfinite(self.w).all() and np.isfinite(numbers_in(some)).all():
                 for k in np.flatnonzero(self._needs_exact(some, near, 0.0)):
-                    row = to_dense(some[[k]])[0]
-                    s[rows[k]] = _exact_score(self.w, np.append(self.x0, row))
+                    places, values = entries(some, int(k), self.x0)
+                    s[rows[k]] = _exact_score(self.w[places], values)
         return s
 
     def predict_codes(self, X: Any) -> NDArray[np.int8]:
@@ -113,7 +113,8 @@ class Hypothesis:
         """Return the misclassified rows, decided exactly where rounding could matter.
 
         A row is a mistake if its computed score or its exact score is on the wrong side: without
-        mistakes, both the printed numbers and the exact ones classify every row correctly.
+        mistakes, both the printed numbers and the exact ones classify every row correctly. Raise
+        RowError on NaN or infinity.
         """
         if not np.isfinite(self.w).all():
             return np.arange(examples.n)
@@ -125,12 +126,15 @@ class Hypothesis:
             wrong = np.ones(len(rows), dtype=bool)
             for i in range(0, len(undecided), ROWS):
                 some = undecided[i : i + ROWS]
-                wrong[some] = self._decide_exactly(examples, rows[some], share)
+                X, y = examples.X[rows[some]], examples.y[rows[some]]
+                if not math.isfinite(sum_of_squares(numbers_in(X))):
+                    refuse_non_finite(examples.X, examples.names)
+                wrong[some] = self._decide_exactly(X, y, share)
             rows = rows[wrong]
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the code of the update by the misclassified row n, which is n itself."""
+        """Return the number that stands for an update by row n: n itself for two labels."""
         return n
 
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
@@ -138,7 +142,7 @@ class Hypothesis:
         return np.asarray(examples.y * self.scores(examples.X))
 
     def predicting(self, place: int) -> Hypothesis:
-        """Return a hypothesis that predicts label number `place` for every row."""
+        """Return a classifier that predicts label number `place` for every row."""
         w = np.zeros_like(self.w)
         w[0] = 1.0 if place else -1.0
         return replace(self, w=w)
@@ -155,7 +159,7 @@ class Hypothesis:
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
     def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Mark each row as RIGHT or WRONG, or as DOUBTFUL if rounding errors could matter.
+        """Mark each row as RIGHT, as WRONG, or as DOUBTFUL if rounding errors could matter.
 
         The rounding error of a sum of k products is at most k·u·Σ|w·x| in any order of summation;
         4 (k + 1) also accounts for the rounding of this bound. A row with NaN or infinity is
@@ -171,15 +175,12 @@ class Hypothesis:
         in_threads(part, examples.n, examples.numbers.size)
         return seen
 
-    def _decide_exactly(
-        self, examples: Examples, rows: NDArray[np.intp], share: float
-    ) -> NDArray[np.bool_]:
-        """Return a mask of the given rows that are mistakes; raise RowError on NaN or infinity."""
-        X, y = _take_finite(examples, rows)
+    def _decide_exactly(self, X: Any, y: NDArray[Any], share: float) -> NDArray[np.bool_]:
+        """Return a mask of the rows that are misclassified, by exact arithmetic."""
         s = self.safe_scores(X)
         wrong = np.where(s == 0, self.zero, s) * y <= 0
         for k in np.flatnonzero(~wrong & self._needs_exact(X, s, share)):
-            places, values = entries(examples.X, rows[k], examples.x0)
+            places, values = entries(X, int(k), self.x0)
             total, _ = _exact_total(self.w[places], values)
             sign = (total > 0) - (total < 0)
             wrong[k] = (sign or self.zero) * y[k] <= 0
@@ -230,7 +231,7 @@ class JointHypothesis(Hypothesis):
         return places
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Encode the update by row n against the best competing label r, as n·K + r."""
+        """Return the number n·K + r for an update by row n against the best competing label r."""
         rivals = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
         return n * len(self.w) + int(rivals[0])
 
@@ -239,7 +240,7 @@ class JointHypothesis(Hypothesis):
         return self.lead(self.scores(examples.X), examples.y)[0]
 
     def predicting(self, place: int) -> Hypothesis:
-        """Return a hypothesis that predicts label number `place` for every row."""
+        """Return a classifier that predicts label number `place` for every row."""
         w = np.zeros_like(self.w)
         w[place, 0] = 1.0
         return replace(self, w=w)
@@ -266,12 +267,15 @@ class JointHypothesis(Hypothesis):
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """For each label, the first label (by position) that has the same weights."""
+        """Position of the first label with the same weights, for each label."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return by how much y outscores the best competing label, and that competing label."""
+        """Return each row's score for its label minus the best competing score, and that label.
+
+        `s` holds the scores of all labels, and y the position of each row's own label.
+        """
         others, rows = s.copy(), np.arange(len(y))
         others[rows, y] = -np.inf
         r = self._highest(others)
@@ -279,7 +283,7 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return a mask of the mistakes, each row's lead, and its best competing label."""
+        """Return a mask of the misclassified rows, followed by the results of `lead`."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 
@@ -294,10 +298,7 @@ class JointHypothesis(Hypothesis):
         in_threads(part, examples.n, examples.numbers.size * len(self.w))
         return seen
 
-    def _decide_exactly(
-        self, examples: Examples, rows: NDArray[np.intp], share: float
-    ) -> NDArray[np.bool_]:
-        X, y = _take_finite(examples, rows)
+    def _decide_exactly(self, X: Any, y: NDArray[Any], share: float) -> NDArray[np.bool_]:
         wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
         lost = (ahead == 0) | ~np.isfinite(ahead)
         if self.zero == 0:  # labels with the same weights always tie, which is a mistake
@@ -312,14 +313,6 @@ class JointHypothesis(Hypothesis):
         places, values = entries(X, n, self.x0)
         totals = [_exact_total(w[places], values) for w in self.w]
         return np.array([[Fraction(total) * Fraction(2) ** power for total, power in totals]])
-
-
-def _take_finite(examples: Examples, rows: NDArray[np.intp]) -> tuple[Any, NDArray[Any]]:
-    """Return X and y of the given rows; raise RowError on NaN or infinity."""
-    X = examples.X[rows]
-    if not math.isfinite(sum_of_squares(numbers_in(X))):
-        refuse_non_finite(examples.X, examples.names)
-    return X, examples.y[rows]
 
 
 def _exact_score(w: NDArray[np.float64], x: NDArray[np.float64]) -> float:
@@ -345,5 +338,5 @@ def _exact_total(w: NDArray[np.float64], x: NDArray[np.float64]) -> tuple[int, i
 
 
 def count_misclassified(blocks: Blocks, hypothesis: Hypothesis) -> int:
-    """Count the rows that a hypothesis misclassifies, in exact arithmetic."""
+    """Count the rows that a linear classifier misclassifies, in exact arithmetic."""
     return sum(blocks.each(lambda block, first: len(hypothesis.mistakes(block))))

@@ -1,4 +1,4 @@
-"""The algorithms of the lecture, each as a plain loop over the examples.
+"""Training algorithms of the lecture, each as a plain loop over the examples.
 
 Step through them with ``NUMBA_DISABLE_JIT=1``; otherwise `engine` compiles them. D is the data
 set, order holds the rows in the order of their visits, w is the augmented weight vector (w0
@@ -26,7 +26,7 @@ def pla(D, order, zero, w, trace, ends):
 
 
 def pocket(D, trace, w, fewest, tolerance):
-    """Replay updates until w has fewer than `fewest` mistakes; return how many, or 0 if never."""
+    """Repeat updates until w makes fewer than `fewest` mistakes; return their number, or 0."""
     for t in range(len(trace)):
         n = trace[t]
         add(D, n, w, step(D, n))
@@ -36,7 +36,10 @@ def pocket(D, trace, w, fewest, tolerance):
 
 
 def next_mistake(D, order, zero, w, k):
-    """Find the first mistake of w from visit k on; return the visit and the row."""
+    """Find the first row from position k of `order` that w misclassifies.
+
+    Return the position and the update.
+    """
     for i in range(k, len(order)):
         n = mistake(D, order[i], w, zero)
         if n >= 0:
@@ -54,7 +57,7 @@ def mistakes(D, w, tolerance):
 
 
 def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
-    """Update w on a uniformly random mistake, again and again, until there is none."""
+    """Update w on mistakes chosen uniformly at random until there is none."""
     i, visits = walk
     N = len(order)
     k = t = c = 0
@@ -80,7 +83,7 @@ def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
 
 
 def pla_first(D, order, zero, w, walk, trace):
-    """Update w on its first mistake and start over, until there is no mistake."""
+    """Update w on its first mistake, start over at the first row, until there is no mistake."""
     k, visits = walk
     t = 0
     while k < len(order) and visits > 0 and t < len(trace):
@@ -97,9 +100,9 @@ def pla_first(D, order, zero, w, walk, trace):
 
 
 def ratchet(D, order, zero, w, run, judged, longest, trace):
-    """Update w on each mistake until its run of correct rows exceeds `longest`, the pocket's best.
+    """Update w on each mistake until w classifies more than `longest` rows in a row correctly.
 
-    If w is `judged` already, its run does not stop the loop before the next update.
+    If w is `judged` already, the loop goes on to the next update.
     """
     k = t = 0
     while k < len(order) and t < len(trace) and (judged or run <= longest):

@@ -1,13 +1,13 @@
-"""Row formats: how kernels score a row of the data set D and add it to the weights w.
+"""Formats of rows in kernels: how to score a row of the data set D and add it to the weights w.
 
 ``D`` holds the rows, with x0 implied. ``D.step[n]`` = eta·s·y is the signed length of an update by
 row n: eta is the learning rate, s the sample weight, y the label -1 or +1. ``w`` is the augmented
-weight vector, w0 first. `Dense` and `Sparse` rows differ in two
-primitives, `score` and `add`. With more than two labels, `Joint` rows wrap either format: ``w``
-has a block of weights for each label, and a mistake is a row against a competing label.
+weight vector, w0 first. `Dense` and `Sparse` rows differ in two functions, `score` and `add`. With
+more than two labels, `Joint` rows wrap either format: ``w`` has a block of weights for each label,
+and a mistake is a row together with a competing label.
 
-`engine` binds each primitive to the format when it compiles a kernel. In plain Python the
-primitives choose by the type of D.
+In compiled kernels, `engine` selects the function for the format of D. In plain Python, functions
+such as `score` select it by the type of D.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ NONE = -1  # no mistake
 
 
 class Dense(NamedTuple):
-    """Examples as rows of an array."""
+    """Rows of an array, with the constant feature and the signed lengths of updates."""
 
     X: np.ndarray
     x0: float
@@ -27,11 +27,11 @@ class Dense(NamedTuple):
 
 
 class Plane(Dense):
-    """Dense rows with at most two features, whose sums are identical on every processor."""
+    """Rows of an array with at most two features, summed in the same order everywhere."""
 
 
 class Sparse(NamedTuple):
-    """Examples as rows of a CSR matrix.
+    """Rows of a CSR matrix, with the constant feature and the signed lengths of updates.
 
     Indices are unsigned, so that compiled code need not check for negative ones.
     """
@@ -58,7 +58,7 @@ class Joint(NamedTuple):
 
 
 def score_dense(D, n, w):
-    """Return w·x of row n."""
+    """Return the score w·x of dense row n."""
     x = D.X[n]
     s = w[0] * D.x0
     for i in range(len(x)):
@@ -67,7 +67,7 @@ def score_dense(D, n, w):
 
 
 def score_sparse(D, n, w):
-    """Return w·x of row n, summed over its stored entries."""
+    """Return the score w·x of sparse row n."""
     s = w[0] * D.x0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         s += w[1 + D.indices[j]] * D.data[j]
@@ -75,7 +75,7 @@ def score_sparse(D, n, w):
 
 
 def add_dense(D, n, w, a):
-    """Add a·x of row n to w."""
+    """Add dense row n, multiplied by a, to w."""
     x = D.X[n]
     w[0] += a * D.x0
     for i in range(len(x)):
@@ -83,19 +83,19 @@ def add_dense(D, n, w, a):
 
 
 def add_sparse(D, n, w, a):
-    """Add a·x of row n to w, over its stored entries."""
+    """Add sparse row n, multiplied by a, to w."""
     w[0] += a * D.x0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         w[1 + D.indices[j]] += a * D.data[j]
 
 
 def score(D, n, w):
-    """Return w·x of row n, dense or sparse."""
+    """Return the score w·x of row n, dense or sparse."""
     return score_sparse(D, n, w) if isinstance(D, Sparse) else score_dense(D, n, w)
 
 
 def add(D, n, w, a):
-    """Add a·x of row n to w, whatever the format of the rows."""
+    """Add row n, multiplied by a, to w, in any format of rows."""
     if isinstance(D, Joint):
         return add_joint(D, n, w, a)
     if isinstance(D, Sparse):
@@ -105,7 +105,7 @@ def add(D, n, w, a):
 
 
 def step(D, n):
-    """Return eta·s·y, the factor of x in an update by row n with sample weight s."""
+    """Return eta·s·y, by which row n is multiplied in an update."""
     return D.rows.step[n // D.K] if isinstance(D, Joint) else D.step[n]
 
 
@@ -115,15 +115,15 @@ def size(D):
 
 
 def ahead(D, n, w):
-    """Return by how much row n's own label outscores the best competing label.
+    """Return the score of row n for its own label minus the best competing score.
 
-    For two labels it is y·(w·x), for more the own label's score minus the best competing score.
+    For two labels it is y·(w·x).
     """
     return ahead_joint(D, n, w) if isinstance(D, Joint) else ahead_of_two(D, n, w)
 
 
 def ahead_of_two(D, n, w):
-    """Return y·(w·x) of row n, whose label y is -1 or +1."""
+    """Return y·(w·x) of row n with label y = -1 or +1."""
     s = score(D, n, w)
     return s if D.step[n] > 0 else -s
 
@@ -152,7 +152,7 @@ def mistaken(D, n, w, zero):
 
 
 def wrong(s, positive, zero):
-    """Return whether score s misclassifies a row with label +1 (if `positive`) or -1.
+    """Return whether the score s is a mistake for a row with label +1 (`positive`) or -1.
 
     The first test has no branch on the label, because processors cannot predict labels.
     """
@@ -162,9 +162,9 @@ def wrong(s, positive, zero):
 
 
 def mistake(D, n, w, zero):
-    """Return the code of the update if w misclassifies row n, else NONE.
+    """Return the number of the update by row n if w misclassifies it, else NONE.
 
-    The code is n itself or, with K > 2 labels, n·K + r for the best competing label r.
+    The number is n itself or, with K > 2 labels, n·K + r for the best competing label r.
     """
     if isinstance(D, Joint):
         return mistake_joint(D, n, w, zero)
@@ -177,7 +177,7 @@ def mistake_of_two(D, n, w, zero):
 
 
 def mistake_joint(D, n, w, zero):
-    """Return n·K + r if the best competing label r makes row n a mistake, else NONE.
+    """Return n·K + r if w prefers a competing label r for row n, else NONE.
 
     If r and the row's own label have equal scores, `zero` decides: at 0 it is a mistake, at -1
     the earlier label is predicted, at +1 the later one.
@@ -191,7 +191,7 @@ def mistake_joint(D, n, w, zero):
 
 
 def best_competitor(s, y, zero):
-    """Return the label other than y with the highest score.
+    """Return the label with the highest score s among the labels other than y.
 
     Of labels with equal scores it is the first, or for zero > 0 the last.
     """
@@ -210,7 +210,7 @@ def score_all(D, n, w):
 
 
 def score_all_dense(D, n, w):
-    """Compute the scores of row n into D.scores, one label after another."""
+    """Compute the scores of dense row n for all labels into D.scores, label by label."""
     x, size = D.rows.X[n], len(w) // D.K
     for k in range(D.K):
         v = w[k * size : (k + 1) * size]
@@ -221,7 +221,7 @@ def score_all_dense(D, n, w):
 
 
 def score_all_sparse(D, n, w):
-    """Compute the scores of row n into D.scores, one stored entry after another."""
+    """Compute the scores of sparse row n for all labels into D.scores, entry by entry."""
     rows, K = D.rows, D.K
     for k in range(K):
         D.scores[k] = w[k] * rows.x0
@@ -232,7 +232,7 @@ def score_all_sparse(D, n, w):
 
 
 def label_weights(D, w, k):
-    """Return the weights of label k, whatever the format of w."""
+    """Return the weights of label k, in any format of rows."""
     if isinstance(w, list):  # one dict of weights per label
         return w[k]
     if isinstance(D.rows, Sparse):
@@ -241,13 +241,13 @@ def label_weights(D, w, k):
 
 
 def label_weights_dense(D, w, k):
-    """Return the weights of label k, which are contiguous for dense rows."""
+    """Return the weights of label k, which are contiguous if rows are dense."""
     size = len(w) // D.K
     return w[k * size : (k + 1) * size]
 
 
 def label_weights_sparse(D, w, k):
-    """Return the weights of label k, which are K entries apart for sparse rows.
+    """Return the weights of label k, which are K entries apart if rows are sparse.
 
     The weights of one feature are contiguous, because scoring a row needs them for all labels.
     """
@@ -255,7 +255,7 @@ def label_weights_sparse(D, w, k):
 
 
 def add_joint(D, n, w, a):
-    """Add a·x to the true label's weights, and subtract it from the competing label's weights."""
+    """Add row n // K to the weights of its label; subtract it from the competing label's."""
     row, r = np.int64(n) // D.K, np.int64(n) % D.K
     add(D.rows, row, label_weights(D, w, D.label[row]), a)
     add(D.rows, row, label_weights(D, w, r), -a)

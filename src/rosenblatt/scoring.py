@@ -1,4 +1,4 @@
-"""Compute the scores of all rows, and find scores whose sign rounding could change."""
+"""Kernels that score all rows and mark scores whose sign rounding errors could change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from rosenblatt.engine import REORDERING, Kernel, bind_by_format, helpers, is_sparse, one_pass
 from rosenblatt.rowformats import Sparse, ahead, label_weights, score, score_all
 
-# Results of `look` for a row.
+# Whether a row is classified correctly; DOUBTFUL if this takes exact arithmetic.
 RIGHT, WRONG, DOUBTFUL = range(3)
 # Largest ‖x‖² in a stream; longer rows raise an error, so that no sum over a stream overflows.
 LONGEST_SQUARED = 1e200
@@ -31,9 +31,10 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """Set seen[n] to RIGHT or WRONG, or to DOUBTFUL if rounding could decide (two labels).
+    """Mark each row of two labels as RIGHT, WRONG or DOUBTFUL in `seen`.
 
-    Near 0 means that the squared score is at most share²·‖w‖²·‖x‖² + least.
+    A row is DOUBTFUL if its squared score is at most share²·‖w‖²·‖x‖² + least, because rounding
+    errors could then decide its sign.
     """
     size = squared_length(w)
     # The scores of w = 0 are exactly 0, so none is doubtful unless it is NaN.
@@ -46,7 +47,7 @@ def look(D, w, y, zero, share, least, seen):
 
 
 def look_joint(D, w, zero, share, least, seen):
-    """Set seen[n] to RIGHT or WRONG, or to DOUBTFUL if rounding could decide (K labels)."""
+    """Mark each row of K labels as RIGHT, WRONG or DOUBTFUL in `seen`, as `look` does."""
     size = 0.0
     for k in range(D.K):
         size = max(size, squared_length(label_weights(D, w, k)))
@@ -57,7 +58,7 @@ def look_joint(D, w, zero, share, least, seen):
 
 
 def measure_dense(D, n, w):
-    """Return w·x and ‖x‖² of row n, x0 included."""
+    """Return w·x and ‖x‖² of dense row n, x0 included."""
     x = D.X[n]
     s, q = w[0] * D.x0, D.x0 * D.x0
     for i in range(len(x)):
@@ -68,17 +69,17 @@ def measure_dense(D, n, w):
 
 
 def measure_sparse(D, n, w):
-    """Return w·x and ‖x‖² of row n, x0 included, over its stored entries."""
-    s, q = w[0] * D.x0, D.x0 * D.x0
+    """Return w·x and ‖x‖² of sparse row n, x0 included, each summed in two parts for speed."""
+    s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         v = np.float64(D.data[j])
-        s += w[1 + D.indices[j]] * v
-        q += v * v
-    return s, q
+        s, t = t, s + w[1 + D.indices[j]] * v
+        q, r = r, q + v * v
+    return s + t, q + r
 
 
 def measure(D, n, w):
-    """Return w·x and ‖x‖² of a dense or sparse row n, summed in the fastest order."""
+    """Return w·x and ‖x‖² of row n, dense or sparse, x0 included."""
     return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)
 
 
@@ -90,21 +91,11 @@ def squared_length(w):
     return q
 
 
-def measure_in_two_sums(D, n, w):
-    """Return w·x and ‖x‖² of sparse row n, each summed in two parts for speed."""
-    s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
-    for j in range(D.indptr[n], D.indptr[n + 1]):
-        v = np.float64(D.data[j])
-        s, t = t, s + w[1 + D.indices[j]] * v
-        q, r = r, q + v * v
-    return s + t, q + r
-
-
 @functools.cache
 def bind() -> None:
     """Register the helper functions of the scoring kernels with Numba."""
     bind_by_format(measure, lambda D: None if is_sparse(D) else measure_dense, **REORDERING)
-    bind_by_format(measure, lambda D: measure_in_two_sums if is_sparse(D) else None)
+    bind_by_format(measure, lambda D: measure_sparse if is_sparse(D) else None)
     helpers(squared_length, **REORDERING)
 
 

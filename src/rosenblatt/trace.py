@@ -1,4 +1,4 @@
-"""Traces: the rows that caused the updates, from which every w(t) can be replayed."""
+"""Traces: the rows that caused the updates of a run, to recompute its weights at any time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rosenblatt.text import plural, render_bars, render_card
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Start of a replay: the examples, w(0) and the learning rate eta."""
+    """Examples, first weights w(0) and learning rate of a run, from which it can be replayed."""
 
     examples: Examples
     start: NDArray[np.float64]
@@ -106,7 +106,10 @@ class Trace:
         return self.known_origin().examples.to_augmented(next(self.walk([t])))
 
     def walk(self, at: Iterable[int]) -> Iterator[NDArray[np.float64]]:
-        """Yield w(t) for each t in ascending `at`, as a new array in the layout of the kernels."""
+        """Yield the weights after each number of updates in ascending `at`.
+
+        They are new arrays, in the layout of the kernels.
+        """
         origin = self.known_origin()
         unit = origin.examples.unit
         updates = origin.examples.encode_updates(self.examples, self.rivals)
@@ -117,7 +120,7 @@ class Trace:
             yield w * unit
 
     def known_origin(self) -> Origin:
-        """Return the examples and start of the run; raise ValueError if they were not loaded."""
+        """Return the origin of the run; raise ValueError if the trace was loaded without it."""
         if self.origin is None:
             raise ValueError("this trace was loaded without its examples; fit again to replay it.")
         return self.origin
@@ -133,7 +136,7 @@ class Trace:
 
 
 def replay(D, trace, w):
-    """Repeat the updates of a trace on w."""
+    """Repeat the updates of a trace on the weights w."""
     for n in trace:
         add(D, n, w, step(D, n))
 
@@ -147,7 +150,7 @@ def keep(D, trace, w, W):
 
 
 def lag(D, rows, missed, u):
-    """Add to u each update, multiplied by the number of visits before it.
+    """Add each update, multiplied by the number of visits before it, to u.
 
     With V visits in all, w - u/V is the mean of w over them.
     """

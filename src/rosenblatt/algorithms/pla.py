@@ -1,7 +1,6 @@
 """The perceptron learning algorithm (PLA): update w on mistakes until an epoch has none.
 
-A `Walk` is a run in progress over blocks of examples: arrays in memory are one block, a file is
-many. It calls kernels for a bounded amount of work each and records what each call did.
+A `Walk` is a run in progress. Each kernel call does a bounded amount of work on one block of rows.
 """
 
 from __future__ import annotations
@@ -68,13 +67,13 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """Mean of w as it was after each visit to an example, with the number of visits."""
+    """Mean of the weights over all visits to examples, with the number of visits."""
 
     hypothesis: Hypothesis
     visits: int
 
     def after(self, before: Mean | None) -> Mean:
-        """Combine the mean with `before`, the mean over all earlier visits."""
+        """Combine the mean with the mean `before` of earlier training, weighted by visits."""
         if before is None or before.visits == 0:
             return self
         visits = before.visits + self.visits
@@ -87,7 +86,7 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The result of a run: the last hypothesis, the updates, and why it stopped."""
+    """Result of a training run: the final weights, its updates, and why it stopped."""
 
     hypothesis: Hypothesis
     record: Trace | None  # every update; for rows in memory only
@@ -127,7 +126,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Progress(NamedTuple):
-    """State of a run: w in the unit of the examples, counts of updates and epochs."""
+    """Weights and counts of a run so far, as passed to a watch function.
+
+    w is divided by the `unit` of the examples.
+    """
 
     w: Floats
     calls: int = 0
@@ -139,26 +141,8 @@ class Progress(NamedTuple):
 
     @property
     def epochs(self) -> int:
-        """Number of epochs begun."""
+        """Number of epochs begun, complete or not."""
         return self.complete_epochs + self.within_epoch
-
-
-class Call(NamedTuple):
-    """Result of one kernel call: the weights, the updates, and where epochs ended."""
-
-    w: Floats
-    updated: Ints  # the row of each update
-    ends: Ints  # number of updates by the end of each epoch
-    within_epoch: bool
-    # Visits of this call before each update, then all its visits; empty unless the rule averages.
-    visits: Ints = NO_ENDS
-
-    def cut(self, t: int) -> Call:
-        """Return a copy with the first t updates, but with the weights after all of them."""
-        visits = self.visits[: t + 1]
-        if t and len(visits):
-            visits = np.append(visits[:t], visits[t - 1] + 1)
-        return Call(self.w, self.updated[:t], self.ends[self.ends < t], True, visits)
 
 
 Watch = Callable[[Progress], None]
@@ -210,10 +194,11 @@ def pla(
 
 
 def retry_scaled(blocks: Blocks, work: Callable[[Any], T]) -> T:
-    """Call `work` on the examples, and again on scaled examples if the weights overflow.
+    """Train by calling `work`; retry on rescaled examples if the weights overflow.
 
-    This saves a pass over the data. An epoch finds NaN and infinity by itself: a NaN score is a
-    mistake, and then w becomes NaN too. The exact check at the end finds the rest.
+    Training first saves a pass that looks for extreme numbers, NaN and infinity. An epoch finds
+    NaN by itself: a NaN score is a mistake, so w becomes NaN. The exact check at the end finds the
+    rest.
     """
     try:
         return work(blocks)
@@ -227,7 +212,7 @@ def retry_scaled(blocks: Blocks, work: Callable[[Any], T]) -> T:
 
 
 def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = None) -> Run:
-    """Visit the rows of a block once, in order, and update w on each mistake.
+    """Run one epoch of PLA, in row order, as online learning.
 
     The `mistakes` of the run are those it made on the way, each counted before its update.
 
@@ -246,24 +231,22 @@ def online(examples: Examples, rule: Rule, start: NDArray[np.float64] | None = N
     return replace(run, mistakes=run.updates)
 
 
-def fixed_cycle(walk: Walk) -> None:
-    """Visit all rows in the same order each epoch: file order, or a random order drawn once."""
+def visit_all_rows(walk: Walk) -> None:
+    """Run PLA epoch by epoch, in file order or in a random order.
+
+    The random order is drawn once for "random-cycle", and before each epoch for "shuffle".
+    """
     order = walk.permutation() if walk.rule.order == "random-cycle" else None
     while walk.goes_on:
         # Run as many epochs in a call as were run before it: a short run then needs little memory.
-        most = max(FIRST_EPOCHS, walk.so_far.complete_epochs)
-        if walk.run_epochs(order, min(most, walk.epochs_left)):
+        most = min(max(FIRST_EPOCHS, walk.so_far.complete_epochs), walk.epochs_left)
+        if walk.rule.order == "shuffle":
+            order, most = walk.permutation(), 1
+        if walk.run_epochs(order, most):
             walk.confirm()
 
 
-def shuffled_cycles(walk: Walk) -> None:
-    """Visit all rows in a new random order each epoch."""
-    while walk.goes_on:
-        if walk.run_epochs(walk.permutation()):
-            walk.confirm()
-
-
-def random_mistakes(walk: Walk) -> None:
+def update_on_random_mistakes(walk: Walk) -> None:
     """Update w on mistakes drawn uniformly at random until the run ends.
 
     The first mistake in a random order is such a choice. The order is shuffled while it is
@@ -285,14 +268,14 @@ def random_mistakes(walk: Walk) -> None:
         # The next call uses the random numbers left: the run depends on the seed only, not on the
         # size of calls.
         chance = chance[when[t] :]
-        walk.record(Call(w, trace[:t], ends[:c], visits > 0, when[: t + 1]))
+        walk.record(w, trace[:t], ends[:c], visits > 0, when[: t + 1])
         if i == len(order):
             walk.confirm()
             i = 0
 
 
-def first_mistakes(walk: Walk) -> None:
-    """Run PLA, starting over from the first example after each update."""
+def update_on_first_mistakes(walk: Walk) -> None:
+    """Run PLA, returning to the first row after each update."""
     order = walk.examples.kept
     k = 0
     while walk.goes_on:
@@ -303,17 +286,14 @@ def first_mistakes(walk: Walk) -> None:
         if walk.rule.average:
             rows, _ = walk.examples.decode_updates(trace[:t])
             when = np.append(_places(order, rows), k).cumsum() + np.arange(t + 1) - begun
-        walk.record(Call(w, trace[:t], np.arange(1, t + 1), k > 0, when))
+        walk.record(w, trace[:t], np.arange(1, t + 1), k > 0, when)
         if k == len(order):
             walk.confirm(ends_epoch=True)
             k = 0
 
 
 def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
-    """Return the number of visits before each update, followed by the number of all visits.
-
-    The updates are those of some epochs.
-    """
+    """Return the number of visits before each update of some epochs, then that of all visits."""
     visits = np.empty(len(updated) + 1, dtype=np.int64)
     begun = np.arange(len(ends)) * len(order)
     np.add(_places(order, updated), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1])
@@ -330,7 +310,7 @@ def _places(order: Order, rows: Ints) -> Ints:
 
 
 class Walk:
-    """State of a PLA run in progress: w, its updates, and the remaining budget.
+    """Run of PLA in progress: its weights, its updates, and the remaining budget.
 
     `record` appends to lists and then assigns `so_far` once, so that Ctrl-C at any moment leaves
     a run that is correct up to its last counted call.
@@ -366,7 +346,7 @@ class Walk:
         if not self.in_memory:  # keep no block in memory
             first = replace(first, X=first.X[:0].copy(), y=first.y[:0], weights=None)
         self.examples = first
-        self.confirmed = False
+        self.confirmed = False  # whether an exact check found no mistake
         self.deadline = Deadline.after(budget.seconds)
 
     @functools.cached_property
@@ -375,7 +355,7 @@ class Walk:
         return self.rule.rng or np.random.default_rng()
 
     def permutation(self) -> Ints:
-        """Draw a random order of all rows of nonzero weight."""
+        """Draw a random order of the rows whose sample weight is not 0."""
         return self.rng.permutation(self.examples.kept)
 
     @property
@@ -401,7 +381,7 @@ class Walk:
         return self.so_far.epochs * self.blocks.n * self.entries
 
     def run_epochs(self, order: Order | None = None, most: int = 1) -> bool:
-        """Run one epoch, or up to `most` on few rows; return whether the last had no mistake."""
+        """Run up to `most` epochs; return whether the last one made no mistake."""
         updates, whole = self.so_far.updates, self.so_far.complete_epochs
         self.clean = False
         for through in self.blocks.each(functools.partial(self._visit, order, most)):
@@ -409,11 +389,11 @@ class Walk:
                 return False
         if self.so_far.complete_epochs == whole:  # an epoch of many calls is counted here
             self.clean = self.so_far.updates == updates
-            self._count(Call(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), False))
+            self.record(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), False)
         return self.clean
 
     def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
-        """Run PLA on a block, part by part; return False if the budget is used up."""
+        """Run PLA on a block of rows; return False if the budget is used up."""
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
         if not self.in_memory and block.unit != 1.0:
             raise ValueError(
@@ -441,72 +421,84 @@ class Walk:
             when = NO_ENDS
             if self.rule.average:
                 when = _visits(part, block.decode_updates(trace[:t])[0], ends[:c])
-            call = Call(w, trace[:t], ends[:c] if whole else NO_ENDS, not whole, when)
-            self.record(call, block, first)
+            ended = ends[:c] if whole else NO_ENDS
+            self.record(w, trace[:t], ended, not whole, when, (block, first))
         return self.updates_left > 0
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Prepare a kernel call: copy w, allocate space for updates, choose a number of visits."""
+        """Return a copy of w, an array for updates, and the maximum visits of a kernel call."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
         return self.so_far.w.copy(), trace, visits
 
-    def record(self, call: Call, block: Examples | None = None, first: int = 0) -> None:
+    def record(
+        self,
+        w: Floats,
+        updated: Ints,
+        ends: Ints,
+        within_epoch: bool,
+        visits: Ints = NO_ENDS,
+        at: tuple[Examples, int] | None = None,
+    ) -> None:
         """Add the updates of a kernel call to the run, within the budget.
 
-        Updates beyond the budget are dropped, and w is replayed without them.
+        Updates beyond the budget are dropped, and w is replayed without them. `updated` holds the
+        row of each update, and `ends` the number of updates by the end of each epoch. If the rule
+        averages, `visits` holds the number of visits before each update, then that of all visits.
+        `at` is the block of the updated rows, with the number of its first row.
         """
-        block = self.examples if block is None else block
-        made = len(call.updated)
-        t = self.accepted(call.updated, block)
-        if t < made or t == self.updates_left:
-            call = call.cut(t)
-        if t < made:
-            call = call._replace(w=self.so_far.w.copy())
-            run_replay(block.rows(self.rule.eta), call.updated, call.w)
-        if not np.isfinite(self._in_data_units(call.w)).all():
-            flat, weights = block.numbers.reshape(-1), block.weights
-            at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
-            row, column = locate_entry(block.X, at)
-            longest = self.rule.eta * (1.0 if weights is None else float(weights.max()))
-            scaled = "" if longest == 1 else f", and an update adds up to {longest:.3g} times a row"
-            raise WeightsOverflowError(
-                "the weights overflowed float64. X, ",
-                first + row,
-                f", column {column} is {flat[at]:.3g}{scaled}; scale the columns first.",
-            )
-        # A call may use a small part of its array: keep only that part.
-        rows = call.updated.copy()
-        if not self.in_memory:
-            rows = block.decode_updates(rows)[0].astype(np.int64) + first
-        self._count(call._replace(updated=rows))
-
-    def _count(self, call: Call) -> None:
+        block, first = at or (self.examples, 0)
         old = self.so_far
+        t, made = self.accepted(updated, block), len(updated)
+        if t < made or t == self.updates_left:  # the budget ends within this call
+            updated, ends, within_epoch, visits = updated[:t], ends[ends < t], True, visits[: t + 1]
+            if t and len(visits):
+                visits[t] = visits[t - 1] + 1
+        if t < made:
+            w = old.w.copy()
+            run_replay(block.rows(self.rule.eta), updated, w)
+        if not np.isfinite(self._in_data_units(w)).all():
+            raise self._make_overflow_error(block, first)
         if self.in_memory:
-            self.updated.append(call.updated)
+            updated = updated.copy()  # the call may have used a small part of its array
+            self.updated.append(updated)
+        else:
+            updated = block.decode_updates(updated)[0].astype(np.int64) + first
         if self.rule.average:
-            self.visits.append(call.visits[:-1] + old.visits)
-        self.ends.append(call.ends + old.updates)
+            self.visits.append(visits[:-1] + old.visits)
+        self.ends.append(ends + old.updates)
         self.so_far = Progress(
-            call.w,
+            w,
             old.calls + 1,
-            old.updates + len(call.updated),
-            old.complete_epochs + len(call.ends),
-            call.within_epoch,
-            call.updated,
-            old.visits + (int(call.visits[-1]) if len(call.visits) else 0),
+            old.updates + len(updated),
+            old.complete_epochs + len(ends),
+            within_epoch,
+            updated,
+            old.visits + (int(visits[-1]) if len(visits) else 0),
         )
         if self.watch is not None:
             self.watch(self.so_far)
+
+    def _make_overflow_error(self, block: Examples, first: int) -> WeightsOverflowError:
+        """Return the error for weights that overflowed, naming the largest entry of the block."""
+        flat, weights = block.numbers.reshape(-1), block.weights
+        at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
+        row, column = locate_entry(block.X, at)
+        longest = self.rule.eta * (1.0 if weights is None else float(weights.max()))
+        scaled = "" if longest == 1 else f", and an update adds up to {longest:.3g} times a row"
+        return WeightsOverflowError(
+            "the weights overflowed float64. X, ",
+            first + row,
+            f", column {column} is {flat[at]:.3g}{scaled}; scale the columns first.",
+        )
 
     def accepted(self, updated: Ints, block: Examples) -> int:
         """Return how many updates of a kernel call the budget allows."""
         return min(len(updated), self.updates_left)
 
     def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
-        """Return the exact number of mistakes left, and the first block that has a mistake.
+        """Count the mistakes left exactly, and return the first block that has one.
 
         The block comes with the number of its first row and the rows that w misclassifies.
         """
@@ -532,12 +524,12 @@ class Walk:
             trace, w = np.array([made], dtype=block.row_type), self.so_far.w.copy()
             run_replay(block.rows(self.rule.eta), trace, w)
             ends = np.ones(int(ends_epoch), dtype=np.int64)
-            self.record(Call(w, trace, ends, not ends_epoch, np.arange(2)), block, first)
+            self.record(w, trace, ends, not ends_epoch, np.arange(2), (block, first))
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
-        """Return the result of the run, with a last count of its mistakes.
+        """Return the result of the run, and count its mistakes if `look` is true.
 
-        After Ctrl-C there is no further pass over a file.
+        After Ctrl-C, mistakes in a file are not counted, because this takes a pass.
         """
         so_far, mistakes, trace = self.so_far, 0 if self.confirmed else None, None
         if mistakes is None and look and (self.in_memory or reason is None):
@@ -553,7 +545,7 @@ class Walk:
         return Run(self.hypothesis(), trace, *counts, mistakes, why, mean=mean)
 
     def _mean(self) -> Mean:
-        """Return the mean of w over all visits.
+        """Return the mean of w over all visits to examples.
 
         An update after v of V visits is not yet part of the first v of the V vectors w, so the
         mean is the last w minus v/V of each update.
@@ -578,28 +570,24 @@ class Walk:
         return "max_updates" if self.updates_left <= 0 else "time_limit"
 
     def hypothesis(self, w: Floats | None = None) -> Hypothesis:
-        """Return the hypothesis with the current weights, or with w in the unit of the data."""
+        """Return the linear classifier with the weights w (default: the current weights)."""
         w = self._in_data_units(self.so_far.w) if w is None else w
         return Hypothesis.of(self.examples.shaped(w), self.examples.x0, self.rule.zero)
 
     def _in_data_units(self, w: Floats) -> Floats:
         if self.unit == 1.0:
             return w
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # overflowed weights misclassify every row
             return w * self.unit
 
 
 WALKS: dict[str, Callable[[Walk], None]] = {
-    "cycle": fixed_cycle,
-    "random-cycle": fixed_cycle,
-    "shuffle": shuffled_cycles,
-    "first": first_mistakes,
-    "random": random_mistakes,
+    "cycle": visit_all_rows,
+    "random-cycle": visit_all_rows,
+    "shuffle": visit_all_rows,
+    "first": update_on_first_mistakes,
+    "random": update_on_random_mistakes,
 }
 ORDERS = tuple(WALKS)
 FIXED = ("cycle", "first")  # orders without randomness
-CYCLES = (
-    "cycle",
-    "random-cycle",
-    "shuffle",
-)  # orders that visit every row once before any row is visited twice
+CYCLES = ("cycle", "random-cycle", "shuffle")  # orders that visit each row once per epoch

@@ -1,4 +1,4 @@
-"""The pocket algorithm: PLA on any examples that keeps the weights with the fewest mistakes."""
+"""The pocket algorithm: run PLA on any examples and keep the weights with the fewest mistakes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from rosenblatt.algorithms.pla import (
     FIXED,
     WALKS,
     Budget,
-    Call,
     Floats,
     Ints,
     Progress,
@@ -38,20 +37,23 @@ SMALL = 2**12  # entries of X up to which a loop counts mistakes faster than mat
 
 @dataclass(frozen=True, eq=False)
 class Pocket:
-    """The best weights so far, and the history: (t, mistakes) of each best w(t) in turn."""
+    """Best weights so far, with the update t and the mistakes of each earlier best w(t)."""
 
     w: Floats
     history: tuple[tuple[int, float], ...]
 
     @property
     def mistakes(self) -> float:
-        """Mistakes of the pocket weights on all examples, weighted if the examples are."""
+        """Mistakes of the pocket weights on all examples, weighted by sample weights."""
         return self.history[-1][1] if self.history else math.inf
 
 
 @dataclass(frozen=True, eq=False)
 class PocketRun(Run):
-    """The result of the pocket algorithm: `hypothesis` has the pocket weights, `last` has w(T)."""
+    """Result of the pocket algorithm, with the best weights and the last ones.
+
+    `hypothesis` has the pocket weights, `last` has w(T).
+    """
 
     last: Hypothesis
     pocket: Pocket
@@ -62,7 +64,7 @@ Watch = Callable[[int, Progress, Pocket], None]
 
 @dataclass(frozen=True)
 class PocketPlan:
-    """Options of the pocket algorithm: Gallant's ratchet, restarts, threads, progress callback."""
+    """Options of the pocket algorithm: Gallant's ratchet, restarts, threads, progress function."""
 
     ratchet: bool = False
     restarts: int = 1
@@ -77,7 +79,7 @@ def pocket(
     start: Floats | None = None,
     plan: PocketPlan = PocketPlan(),
 ) -> PocketRun:
-    """Update w on mistakes until the budget is used up; return the best w(t).
+    """Run the pocket algorithm until the budget is used up; return the best weights.
 
     Every w(t) is evaluated on all examples and replaces the pocket if it makes strictly fewer
     mistakes. Updates do not depend on the pocket, so many weights are evaluated together. On
@@ -195,7 +197,7 @@ class PocketWalk(Walk):
 
     @property
     def goes_on(self) -> bool:
-        """Whether mistakes may be left, the budget allows an update, and no stop is requested."""
+        """Whether mistakes may be left, the budget allows an update, and nothing asked to stop."""
         return super().goes_on and self.stop is None
 
     @property
@@ -213,7 +215,7 @@ class PocketWalk(Walk):
         return most - sum(map(len, self.kept))
 
     def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Prepare a kernel call: copy w, allocate space for updates, choose a number of visits."""
+        """Return a copy of w, an array for updates, and the maximum visits of a kernel call."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().workspace(most)
 
@@ -239,27 +241,24 @@ class PocketWalk(Walk):
         return self.t + sum(map(len, self.kept)) - 1 - self.so_far.updates
 
     def _evaluate_each(self, updated: Ints, w: Floats) -> None:
-        """Apply updates to w one by one, count mistakes after each, and keep the best w."""
+        """Update w row by row, count mistakes after each update, and keep the best w."""
         while len(updated) and not self.confirmed:
             t = engine.pocket(self.rows, updated, w, self.pocket.mistakes, self.tolerance)
             if t:
-                with np.errstate(over="ignore"):  # overflowed weights misclassify every row
-                    now = w * self.unit
-                self.consider(now, self.t + t - 1)
+                self.consider(self._in_data_units(w), self.t + t - 1)
             went = t or len(updated)
             self.t, updated = self.t + went, updated[went:]
 
     def _collect(self, rows: Any, updated: Ints, w: Floats) -> None:
-        """Collect w after each update; evaluate the collected weights once they are enough."""
+        """Collect the weights after each update, and evaluate them once there are enough."""
         W = np.empty((len(updated), len(w)))
         run_keep(rows, updated, w, W)
-        with np.errstate(over="ignore"):  # overflowed weights misclassify every row
-            self.kept.append(W * self.unit)
+        self.kept.append(self._in_data_units(W))
         if self.in_memory or self.at_once <= 0:
             self.flush()
 
     def consider(self, w: Floats, t: int) -> bool:
-        """Count the mistakes of w(t); return whether w(t) became the new pocket."""
+        """Put w(t) into the pocket if it makes fewer mistakes; return whether it did."""
         mistakes = self.judge.alone(w)
         better = mistakes < self.pocket.mistakes
         if better:
@@ -283,6 +282,7 @@ class PocketWalk(Walk):
         self.kept, self.t = [], self.t + last
 
     def pocket_run(self) -> PocketRun:
+        """Return the result of the run, with the exact mistakes of the best weights."""
         best, mistakes = self.hypothesis(self.pocket.w), self.pocket.mistakes
         if self.in_memory and self.examples.weights is not None:
             mistakes = len(best.mistakes(self.examples))
@@ -293,7 +293,10 @@ class PocketWalk(Walk):
 
 
 def _ratchet(walk: PocketWalk) -> None:
-    """Run Gallant's ratchet: evaluate w only if its run of correct rows is the longest so far."""
+    """Run the pocket algorithm with Gallant's ratchet.
+
+    It evaluates w only after w classified more rows in a row correctly than the pocket weights did.
+    """
     rows = _next_order(walk)
     k = run = longest = 0
     judged = False  # whether this w was evaluated; once is enough until its next update
@@ -304,7 +307,7 @@ def _ratchet(walk: PocketWalk) -> None:
         k += went
         ended = k == len(rows)
         ends = np.full(int(ended), t, dtype=np.int64)
-        walk.record(Call(w, trace[:t], ends, 0 < k < len(rows)))
+        walk.record(w, trace[:t], ends, 0 < k < len(rows))
         if run > longest and not judged:
             now = walk.so_far
             longest = run if walk.consider(now.w * walk.unit, now.updates) else longest
