@@ -1,4 +1,4 @@
-"""Blocks of rows, in memory, in a file or on other machines, all with the same columns and labels.
+"""Data sets as blocks of rows, in memory, in a file or on other machines.
 
 A pass applies a function to each block and combines the results in the order of the rows. The
 function is a small picklable value, so that it can be sent to where a block is.
@@ -23,7 +23,7 @@ Work = Callable[["Examples", int], T]
 
 
 class Blocks:
-    """Rows in blocks, in memory or elsewhere (base class)."""
+    """Data set of one or more blocks of rows, in memory or elsewhere (base class)."""
 
     multiclass = False  # whether there are more than two labels
     in_memory = False  # whether all rows are in memory, as one block
@@ -34,7 +34,7 @@ class Blocks:
 
     @property
     def loaded(self) -> Examples | None:
-        """All rows as one block if they are in memory, else None."""
+        """The examples if all rows are in memory, else None."""
         return None
 
     @property
@@ -43,20 +43,20 @@ class Blocks:
         raise NotImplementedError
 
     def first(self) -> Examples:
-        """Return the first block, whose labels, x0 and columns are those of all blocks."""
+        """Return the first block; all blocks have its labels, x0 and columns."""
         first = next(iter(self.each(return_block)), None)
         if first is None:
             raise ValueError("there are no rows to learn from; give at least one.")
         return first
 
     def transform(self, function: Callable[[Examples], Examples]) -> Blocks:
-        """Apply a function to each block lazily; return the transformed blocks."""
+        """Return blocks to which a function is applied when they are read."""
         return InOrder(
             lambda: self.each(lambda block, first: function(block)), multiclass=self.multiclass
         )
 
     def take(self, numbers: Sequence[int]) -> Examples:
-        """Collect the rows with the given row numbers, in ascending order, in one pass."""
+        """Return the rows with the given row numbers, in ascending order."""
         ascending = np.unique(np.asarray(numbers, dtype=np.intp))
         return merge_rows(list(self.each(functools.partial(pick_rows, ascending))))
 
@@ -67,14 +67,14 @@ def return_block(block: Examples, first: int) -> Examples:
 
 
 def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Examples:
-    """Return the rows of a block whose numbers are in the ascending array `numbers`."""
+    """Return the rows of a block whose row numbers are in the ascending array `numbers`."""
     here = numbers[(numbers >= first) & (numbers < first + block.n)]
     return block.pick(here - first, first)
 
 
 @dataclass(eq=False)
 class InOrder(Blocks):
-    """Blocks read one after another from a file or a list, identical in every pass.
+    """Blocks that are read one after another from a file or a list.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class InOrder(Blocks):
     [(0, np.float64(2.0)), (1, np.float64(3.0))]
     """
 
-    batches: Callable[[], Iterable[Examples]]  # returns the blocks, beginning with the first
+    batches: Callable[[], Iterable[Examples]]  # returns the same blocks in every pass
     multiclass: bool = False
     n: int = field(default=0, init=False)
     _begun: Iterable[Examples] | None = field(default=None, init=False, repr=False)
@@ -108,7 +108,7 @@ class InOrder(Blocks):
 
 
 def merge_rows(parts: Sequence[Examples]) -> Examples:
-    """Merge rows picked from several blocks, sorted by row number and without duplicates."""
+    """Merge rows from several blocks, sorted by row number and without duplicates."""
     if len(parts) == 1:
         return parts[0]
     numbers, at = np.unique(np.concatenate([p.row_numbers for p in parts]), return_index=True)
@@ -119,7 +119,7 @@ def merge_rows(parts: Sequence[Examples]) -> Examples:
 
 
 def stack_tables(tables: Sequence[Any]) -> Any:
-    """Stack tables vertically, all of them dense or all sparse."""
+    """Stack tables vertically; either all are dense or all are sparse."""
     if isinstance(tables[0], np.ndarray):
         return np.concatenate(tables)
     from scipy import sparse

@@ -20,7 +20,7 @@ SAMPLE = 64  # labels that are compared first
 
 
 def column_or_1d(y: Any) -> Any:
-    """Return labels as a 1-d array; warn about a column vector, as scikit-learn does."""
+    """Return labels in one dimension; warn about a column vector, as scikit-learn does."""
     if isinstance(y, list) and y and isinstance(y[0], list | tuple):
         y = np.asarray(y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
@@ -37,7 +37,7 @@ def column_or_1d(y: Any) -> Any:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Convert scikit-learn's `random_state` to a NumPy generator."""
+    """Convert `random_state`, as scikit-learn takes it, to a NumPy generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is np.random:
@@ -97,7 +97,7 @@ def class_weights(
 
 
 def row_weights(weights: Any, n: int) -> NDArray[np.float64]:
-    """Check sample weights and return one per row; a single number applies to all rows."""
+    """Check sample weights and return an array; a single number applies to all rows."""
     refuse_masked(weights, "sample_weight")
     try:
         s = np.asarray(weights, dtype=np.float64)
@@ -139,7 +139,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def finite(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return an array of the given shape; raise ValueError on NaN, infinity or a wrong size."""
+    """Convert a value to an array of the given shape; raise ValueError on NaN or infinity."""
     try:
         array = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError) as error:
@@ -154,7 +154,7 @@ def finite(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]
 
 
 def threads(n_jobs: Any) -> int:
-    """Return the number of threads for n_jobs; None and -1 mean one per core."""
+    """Return the number of threads for `n_jobs`; None and -1 mean one per core."""
     if n_jobs is None:
         return engine.cores()
     if not isinstance(n_jobs, numbers.Integral) or int(n_jobs) == 0:
@@ -166,9 +166,9 @@ def threads(n_jobs: Any) -> int:
 def encode_labels(
     y: Any, known: NDArray[Any] | None
 ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[Any]]:
-    """Encode labels as -1 and +1 or, if more than two, as positions; also return the classes.
+    """Encode labels as -1 and +1, or as positions if there are more than two.
 
-    Raise ValueError on continuous values.
+    Also return the sorted labels. Raise ValueError on continuous values.
     """
     y = check_labels(y)
     if known is not None:
@@ -234,7 +234,7 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 
 def one_class_labels(y: Any) -> NDArray[Any] | None:
-    """Return the negative and positive label to use if y has a single class, else None.
+    """Return a pair of labels for y with a single class, or None if it has several.
 
     A class 0, -1 or False is the negative label, with 1 as the positive one. Any other class is
     both labels of the pair.
@@ -249,14 +249,14 @@ def one_class_labels(y: Any) -> NDArray[Any] | None:
 
 
 def index_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the different labels, sorted, and the position of each row's label."""
+    """Return the sorted distinct labels, and the position of each row's label among them."""
     y = check_labels(y)
     labels = sort_labels(y)
     return labels, np.searchsorted(labels, y)
 
 
 def sort_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the different labels, sorted; raise ValueError if they cannot be compared."""
+    """Return the sorted distinct labels; raise ValueError if they cannot be compared."""
     try:
         return np.unique(y)
     except TypeError:

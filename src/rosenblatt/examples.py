@@ -1,7 +1,6 @@
 """Examples: rows and labels in memory, checked once and copied only if necessary.
 
-This module and `blocks` are the only ones that know where rows are, whether they are sparse, how
-many labels there are, and the intercept. The constant feature x0 is implied, never stored in X.
+The constant feature x0, whose weight is the intercept, is implied and never stored in X.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ NO_LABELS = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True, eq=False)
 class Examples(Blocks):
-    """Rows in memory with their labels, as one block.
+    """Rows in memory with their labels, checked and ready for training.
 
     With K > 2 labels, y holds positions in `labels`, w has a block of weights per label, and an
     update by row n against label r is encoded as n·K + r; rows of K·(d + 1) numbers are never
@@ -121,8 +120,12 @@ class Examples(Blocks):
             codes, labels = checks.encode_labels(y, labels)
             checks.check_lengths(table.shape[0], len(codes))
             examples = cls(table, codes, labels, names, float(x0))
-            if not looked_at and examples._seem_plain():
-                return replace(examples, assumed_plain=True)
+            if not looked_at:
+                numbers = examples.numbers
+                some = numbers[:: max(1, len(numbers) // SAMPLE)].astype(np.float64)
+                with np.errstate(all="ignore"):
+                    if examples._plain(float(some @ some) / max(1, len(some))):
+                        return replace(examples, assumed_plain=True)
             return examples.look()
 
     def with_two_labels(self) -> Examples:
@@ -142,20 +145,15 @@ class Examples(Blocks):
             return replace(self, assumed_plain=False)
         return self
 
-    def _seem_plain(self) -> bool:
-        numbers = self.numbers.reshape(-1)
-        some = numbers[:: max(1, len(numbers) // SAMPLE)].astype(np.float64)
-        with np.errstate(all="ignore"):
-            return self._plain(float(some @ some) / max(1, len(some)))
-
     def _plain(self, square: float) -> bool:
+        """Return whether entries with this mean square need no scaling."""
         low, high = _PLAIN_SQUARES
         return low < square + self.x0 * self.x0 < high
 
     def weighted(
         self, weights: Any, each: NDArray[np.float64] | None = None, *, stream: bool = False
     ) -> Examples:
-        """Return the examples with sample weights multiplied by the class weights `each`.
+        """Return the examples with sample weights and class weights.
 
         `weights` is a number per row or one for all rows, `each` a number per class. Only a block
         of a stream may lack a class or a positive weight.
@@ -176,12 +174,12 @@ class Examples(Blocks):
         return replace(self, weights=s)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield work(self, 0): rows in memory are a single block."""
+        """Apply work(block, first row number) to the examples, which are a single block."""
         yield work(self, 0)
 
     @property
     def loaded(self) -> Examples:
-        """The examples themselves, because all their rows are in memory."""
+        """The examples themselves, because their rows are in memory."""
         return self
 
     def transform(self, function: Callable[[Examples], Examples]) -> Examples:
@@ -203,7 +201,7 @@ class Examples(Blocks):
         return bool(np.allclose(one, two, tolerance, tolerance * np.abs(one).max()))
 
     def pick(self, at: NDArray[np.intp], first: int = 0) -> Examples:
-        """Select rows by position; record their row numbers, counted from `first`.
+        """Select rows by position and record their row numbers.
 
         `first` is the row number of the block's first row.
         """
@@ -235,7 +233,7 @@ class Examples(Blocks):
             yield rows[start : start + step]
 
     def merged(self) -> Examples:
-        """Return the examples with duplicate entries of a CSR matrix added up."""
+        """Return the examples with the entries that a CSR matrix stores twice added up."""
         X = sum_duplicates(self.X)
         if X is self.X:
             return self
@@ -244,7 +242,7 @@ class Examples(Blocks):
 
     @property
     def dimension(self) -> int:
-        """Number of features, x0 included."""
+        """Number of features, including the constant feature x0."""
         return self.d + bool(self.x0)
 
     @property
@@ -259,7 +257,7 @@ class Examples(Blocks):
 
     @property
     def entries_per_row(self) -> int:
-        """Average number of multiplications to score a row for all labels."""
+        """Average number of multiplications that the scores of a row take, for all labels."""
         return self.vectors * (1 + int(self.numbers.size) // max(1, self.n))
 
     @property
@@ -271,19 +269,18 @@ class Examples(Blocks):
 
     @property
     def in_order(self) -> range | NDArray[np.unsignedinteger[Any]]:
-        """Numbers of the rows with nonzero sample weight, in file order; a range if unweighted."""
+        """Row numbers of the rows whose sample weight is not 0; a range if all weights are 1."""
         return range(self.n) if self.weights is None else self.kept
 
     @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Smallest NumPy integer type that holds every row number and every encoded update."""
+        """Smallest NumPy integer type that holds all row numbers and numbers of updates."""
         return np.uint32 if self.n * self.vectors < 2**32 else np.uint64
 
     @property
     def numbers(self) -> NDArray[Any]:
-        """Entries of X; only those stored if X is sparse."""
-        entries: NDArray[Any] = self.X.data if self.is_sparse else self.X
-        return entries
+        """Entries of X in a 1-d array; only those stored if X is sparse."""
+        return numbers_in(self.X)
 
     @functools.cached_property
     def squares(self) -> float:
@@ -292,7 +289,7 @@ class Examples(Blocks):
 
     @functools.cached_property
     def length(self) -> float:
-        """Upper bound on the length of every augmented row."""
+        """Upper bound on the Euclidean length of every row, x0 included."""
         low, high = _PLAIN_SQUARES
         size = max(self.numbers.size, 1)
         if low < self.squares / size < high:
@@ -307,7 +304,7 @@ class Examples(Blocks):
 
     @functools.cached_property
     def longest(self) -> int:
-        """Largest number of multiplications to score a row for one label."""
+        """Number of multiplications that the score of the longest row takes, for one label."""
         if not self.is_sparse:
             return self.d + 1
         return 1 + int(np.diff(self.X.indptr).max(initial=0))
@@ -316,8 +313,8 @@ class Examples(Blocks):
     def unit(self) -> float:
         """Power of two near the largest entry if entries are extreme, else 1.
 
-        Training in this unit makes the same updates, with scores that neither overflow nor
-        underflow for features around 1e200 or 1e-200.
+        Training divides rows by it: the updates are the same, but scores of features around 1e200
+        or 1e-200 neither overflow nor underflow.
         """
         numbers = self.numbers
         if self.assumed_plain or numbers.size == 0:
@@ -330,7 +327,7 @@ class Examples(Blocks):
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
     def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
-        """Return the rows in the format of the compiled kernels, for the learning rate `eta`."""
+        """Return the rows as the kernels take them, for the learning rate `eta`."""
         length = eta / self.unit
         if length == 1 and self.weights is None and not self.multiclass:
             return kernel_rows(self.X, self.x0, self.y)
@@ -343,17 +340,17 @@ class Examples(Blocks):
         return joint_rows(rows, self.y, self.k) if self.multiclass else rows
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert weights from the kernels' layout to augmented weights, without w0 if x0 is 0."""
+        """Convert weights of a kernel to augmented weights, without w0 if x0 is 0."""
         return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Insert w0 = 0 if there is no intercept, else return the augmented weights unchanged."""
+        """Insert w0 = 0 into augmented weights if there is no intercept."""
         if self.x0:
             return augmented
         return np.concatenate((np.zeros((*augmented.shape[:-1], 1)), augmented), axis=-1)
 
     def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert weights from the kernels' layout to the shape of a `Hypothesis`.
+        """Convert weights of a kernel to the weights of a `Hypothesis`.
 
         With more than two labels this is an array with one row per label.
         """
@@ -363,12 +360,12 @@ class Examples(Blocks):
         return np.ascontiguousarray(blocks)
 
     def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert the weights of a `Hypothesis` to the kernels' layout."""
+        """Convert the weights of a `Hypothesis` to a 1-d array as the kernels take it."""
         return joint_weights(self.X, weights) if self.multiclass else weights
 
     @property
     def places(self) -> NDArray[Any]:
-        """Position of each row's label among the labels."""
+        """Position of each row's label in `labels`."""
         return self.y if self.multiclass else (self.y > 0).astype(np.intp)
 
     def count_labels(self) -> NDArray[np.intp]:
@@ -376,7 +373,10 @@ class Examples(Blocks):
         return np.bincount(self.places, minlength=self.k)
 
     def encode_updates(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode each update as its row n or, against a competing label r, as n·K + r."""
+        """Combine row numbers n and competing labels r into numbers of updates, n·K + r.
+
+        For two labels, the number of an update is the row number.
+        """
         if not self.multiclass:
             return rows
         assert rivals is not None
@@ -384,28 +384,25 @@ class Examples(Blocks):
         return made + rivals.astype(self.row_type)
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        """Decode updates into row numbers and, for more than two labels, competing labels."""
+        """Split numbers of updates into row numbers and, for K > 2, competing labels."""
         if not self.multiclass:
             return made, None
         rows, rivals = np.divmod(made, made.dtype.type(self.k))
         return rows, rivals.astype(np.int32)
 
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return y·(w·x) for each row, for augmented weights w (no w0 without intercept)."""
+        """Return y·(w·x) for each row, given augmented weights w (no w0 without intercept)."""
         return products(self.X, self.add_slot(w), self.x0, self.y)
 
     @np.errstate(over="ignore", invalid="ignore")
     def product(self, rows: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the product of the given rows, without x0, and the weight vectors `W`."""
+        """Return the scores of the given rows for weight vectors `W`, leaving out x0."""
         plain = isinstance(rows, slice) or self.is_sparse
         X = self.X[rows] if plain else self.X.take(rows, axis=0)  # faster than indexing
         return np.ascontiguousarray(X.astype(np.float64, copy=False) @ W[:, 1:].T)
 
     def augmented(self, rows: Any = slice(None)) -> Any:
-        """Return rows as a new dense or CSR table, with x0 in front if there is an intercept.
-
-        It has the format of X.
-        """
+        """Return rows with x0 as first column if there is an intercept, dense or CSR as X."""
         X = self.X[rows]
         x0 = np.full((X.shape[0], int(bool(self.x0))), self.x0)
         if not self.is_sparse:
@@ -416,18 +413,18 @@ class Examples(Blocks):
         return sparse.hstack((sparse.csr_array(x0), X), format="csr") if self.x0 else X
 
     def augmented_rows(self, rows: Any = slice(None)) -> NDArray[np.float64]:
-        """Return rows as a new dense array, with x0 in front if there is an intercept."""
+        """Return rows as a dense array, with x0 as first column if there is an intercept."""
         return to_dense(self.augmented(rows))
 
 
 @dataclass(frozen=True, eq=False)
 class KeslerRows(Blocks):
-    """Examples of K labels as rows z that must all have w·z > 0 (Kesler's construction).
+    """Examples of K labels as rows of a problem with two labels (Kesler's construction).
 
-    There is a row for each example and each competing label, with x in the block of its label
-    and -x in that of the other, so that w·z > 0 means that the right label has the higher score.
-    Row m is example m // (K - 1) against one of the other labels, in their order. If there are
-    many rows, a few are written at a time.
+    There is a row z for each example and each competing label, with x in the block of the right
+    label and -x in that of the competing one: w·z > 0 if the right label has the higher score. Row
+    m is example m // (K - 1) against one of the other labels, in their order. Many rows are
+    constructed a few at a time.
 
     Examples
     --------
@@ -446,7 +443,7 @@ class KeslerRows(Blocks):
     reduced: bool = False
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Apply work(rows, first row number) to a few rows at a time; yield the results."""
+        """Apply work(block, first row number) to a few rows at a time; yield the results."""
         first, whole = 0, self.blocks.loaded
         few = whole is not None and 2 * whole.n * whole.entries_per_row <= FEW_ENTRIES
         for rows in self._kept if few else self._parts():
@@ -464,7 +461,7 @@ class KeslerRows(Blocks):
                 yield kesler_rows(block, self.reduced, slice(begin, begin + step))
 
     def pairs(self, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Map Kesler row numbers to the pairs (example, competing label) that they encode."""
+        """Return the pair (example, competing label) of each given row number."""
         others = self.blocks.first().k - 1
         places = {m: divmod(m, others) for m in rows}
         found = self.blocks.take([n for n, _ in places.values()])
@@ -473,7 +470,7 @@ class KeslerRows(Blocks):
 
 
 def kesler_rows(examples: Examples, reduced: bool, part: slice = slice(None)) -> Examples:
-    """Construct Kesler's rows of examples with K labels, as a sparse matrix with labels."""
+    """Return examples of K labels as sparse rows with two labels (see `KeslerRows`)."""
     from scipy import sparse
 
     others, X = examples.k - 1, sparse.csr_array(examples.augmented(part))
@@ -540,7 +537,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return positions in w and values of the stored entries of row n and of x0.
+    """Return the values of row n, then x0, with the positions of their weights in w.
 
     A position repeats if a CSR matrix stores an entry twice.
     """
@@ -555,7 +552,7 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> rowformats.Dense | rowformats.Sparse:
-    """Convert part of a checked table to read-only arrays in the format of the kernels."""
+    """Return part of a checked table as the kernels take it, in read-only arrays."""
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False
@@ -576,12 +573,12 @@ def kernel_rows(
 def joint_rows(
     rows: rowformats.Dense | rowformats.Sparse, label: NDArray[np.int32], K: int
 ) -> rowformats.Joint:
-    """Return rows with K labels in the kernels' format, for use by one thread at a time."""
+    """Return rows with K labels as the kernels take them, for one thread at a time."""
     return rowformats.Joint(rows, _read_only(label), K, np.empty(K))
 
 
 def joint_weights(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Flatten an array with one row of weights per label to the kernels' layout."""
+    """Flatten an array with one row of weights per label as the kernels take it."""
     return (weights if isinstance(X, np.ndarray) else weights.T).flatten()
 
 

@@ -1,4 +1,4 @@
-"""Tables: X of any type, checked and converted to a float array or a CSR matrix.
+"""Conversion of tables of any type (arrays, frames, sparse matrices) to float arrays or CSR.
 
 Doubles hold every integer up to 2^53, but only some larger ones. Rounding would change an id or a
 time in nanoseconds into a different one, so integers that a double cannot hold raise an error.
@@ -37,7 +37,7 @@ Names = tuple[str, ...] | None  # of columns, if they have any
 
 
 def default_names(count: int) -> tuple[str, ...]:
-    """Return the names of columns that have none: x1, x2, …"""
+    """Return the default names of columns: x1, x2, …"""
     return tuple(f"x{i}" for i in range(1, count + 1))
 
 
@@ -52,9 +52,9 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def to_floats(X: Any) -> Any:
-    """Check shape and types of X and convert it to a float array or a CSR matrix.
+    """Convert a table to a float array or a CSR matrix; raise an error on anything but numbers.
 
-    NaN and infinity are not checked here.
+    NaN and infinity are allowed here.
     """
     if hasattr(X, "tocsr"):
         return _to_csr(X)
@@ -65,26 +65,17 @@ def to_floats(X: Any) -> Any:
     with with_index_labels(X):
         if array is not X and array.dtype.kind == "f":
             _refuse_rounded(X, array, names)
-        if array.dtype.kind == "O":
-            array = _cells_as_floats(array, names)
-        elif array.dtype.kind in "iubf":
-            if array.dtype.char not in "fd" or not array.dtype.isnative:
-                array = _check_unrounded(array, array.astype(np.float64), names)
-        elif array.dtype.kind == "c":
-            raise ValueError(
-                "Complex data not supported: X has complex numbers; give real numbers."
-            )
-        elif array.dtype.kind in "mM":
+        if array.dtype.kind in "mM":
             raise ValueError(f"X: {MOMENT}")
-        else:  # text
-            bad = (i for i, cell in enumerate(array.flat) if not _looks_like_a_number(cell))
-            at = next(bad, 0)
-            raise _text_error(array.flat[at], locate_entry(array, at), names)
+        if array.dtype.kind not in "iubf":
+            array = _cells_as_floats(array.astype(object, copy=False), names)
+        elif array.dtype.char not in "fd" or not array.dtype.isnative:
+            array = _check_unrounded(array, array.astype(np.float64), names)
     return np.ascontiguousarray(array)
 
 
 def _refuse_rounded(X: Any, array: NDArray[Any], names: Names) -> None:
-    """Raise RowError on integers that were rounded when X was converted to one float array."""
+    """Raise RowError if an integer of X was rounded when it was converted to a float array."""
     for column in np.unique(find_large(array.reshape(-1)) % array.shape[1]).tolist():
         if hasattr(X, "column_names"):
             cells = X.column(column).to_pylist()
@@ -119,7 +110,7 @@ def _rounding_error(cell: Any, at: tuple[int, int], names: Names) -> RowError:
 
 
 def as_column(y: Any) -> NDArray[Any]:
-    """Return a column of any type as an array, with its values unchanged."""
+    """Convert a column of any type to an array without changing its values."""
     # Arrow's own `to_numpy` fails on text and missing values unless it may copy.
     arrow = type(y).__module__.startswith("pyarrow")
     return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") and not arrow else y)
@@ -190,11 +181,15 @@ def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:
     result = np.empty(array.shape)
     for (row, column), cell in np.ndenumerate(array):
         if isinstance(cell, str | bytes):
-            cells = array[:, column]
-            bad = next((r for r, c in enumerate(cells) if not _looks_like_a_number(c)), row)
-            raise _text_error(cells[bad], (bad, column), names)
+            texts = ((at, c) for at, c in np.ndenumerate(array) if isinstance(c, str | bytes))
+            bad = (text for text in texts if not _looks_like_a_number(text[1]))
+            at, text = next(bad, ((row, column), cell))
+            what = "is text" if _looks_like_a_number(text) else "is not a number"
+            advice = "Convert text to numbers first (one-hot or word counts)."
+            shown = text.item() if isinstance(text, np.generic) else text
+            raise _cell_error(at, names, f"{shown!r} {what}. {advice}")
         if isinstance(cell, complex | np.complexfloating):
-            what = f"{quote(cell)} is complex. Complex data not supported."
+            what = f"{quote(cell)} is complex. Complex data not supported: give real numbers."
             raise _cell_error((row, column), names, what)
         if isinstance(cell, MOMENTS):
             raise _cell_error((row, column), names, MOMENT)
@@ -224,13 +219,6 @@ def _looks_like_a_number(cell: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _text_error(cell: Any, at: tuple[int, int], names: Names) -> RowError:
-    shown = cell.item() if isinstance(cell, np.generic) else cell
-    what = "is text" if _looks_like_a_number(cell) else "is not a number"
-    advice = "Convert text to numbers first (one-hot or word counts)."
-    return _cell_error(at, names, f"{shown!r} {what}. {advice}")
 
 
 def refuse_non_finite(table: Any, names: Names) -> None:
@@ -272,7 +260,7 @@ def find_fractions(table: Any) -> NDArray[np.bool_]:
 
 
 def list_entries(table: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return rows, columns and values of the nonzero entries; if sparse, of all stored ones."""
+    """Return rows, columns and values of the entries: the nonzero or, if sparse, stored ones."""
     if isinstance(table, np.ndarray):
         if table.all():  # all entries are listed much faster than they are searched for zeros
             n, d = table.shape
@@ -301,7 +289,7 @@ def largest_by_row(table: Any, units: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def locate_entry(table: Any, at: int) -> tuple[int, int]:
-    """Return row and column of an entry, given its position in `numbers_in(table)`."""
+    """Return the row and column of an entry, given its position in `numbers_in(table)`."""
     if isinstance(table, np.ndarray):
         row, column = divmod(at, table.shape[1])
         return int(row), int(column)
@@ -324,7 +312,7 @@ def _name_column(column: int, names: Names) -> str:
 
 
 def _to_csr(X: Any) -> Any:
-    """Return a sparse matrix as a CSR matrix of floats with all indices inside its shape."""
+    """Convert a sparse matrix to CSR with floats; raise ValueError on indices outside its shape."""
     if X.ndim != 2:
         raise ValueError(
             f"X has {plural(X.ndim, 'dimension')}; give a sparse matrix with rows and columns."
@@ -347,7 +335,7 @@ def _to_csr(X: Any) -> Any:
 
 
 def _check_coordinates(X: Any) -> None:
-    """Check the row and column of every value of a COO matrix."""
+    """Raise ValueError on row or column indices of a COO matrix outside its shape."""
     if not len(X.row) == len(X.col) == len(X.data):
         raise ValueError(
             f"X has {len(X.data)} values, but {len(X.row)} row and {len(X.col)} column indices; "
@@ -364,7 +352,7 @@ def _check_coordinates(X: Any) -> None:
 
 
 def _check_compressed(X: Any, kind: str) -> None:
-    """Check the pointers and indices of a CSR, CSC or BSR matrix."""
+    """Raise an error on invalid row pointers or indices of a CSR, CSC or BSR matrix."""
     lines, size = X.shape if kind != "csc" else X.shape[::-1]
     line, what = ("column", "rows") if kind == "csc" else ("row", "columns")
     if kind == "bsr":
@@ -409,9 +397,9 @@ def _first_outside(places: NDArray[Any], size: int) -> int | None:
 
 
 def _compact(csr: Any) -> Any:
-    """Return a CSR matrix without unused entries, with all indices int32 or all int64.
+    """Return a CSR matrix in the form that SciPy gives to the matrices it builds.
 
-    Matrices that SciPy builds have this form already; matrices built by hand may not.
+    It has no unused entries, and all its indices are int32 or all are int64.
     """
     kinds, end = {csr.indices.dtype, csr.indptr.dtype}, int(csr.indptr[-1])
     tight = len(csr.data) == len(csr.indices) == end
@@ -423,7 +411,7 @@ def _compact(csr: Any) -> Any:
 
 
 def find_large(numbers: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the positions of doubles so large that they may be rounded integers."""
+    """Return the positions of numbers so large that they may be rounded integers."""
     if len(numbers) == 0:
         return np.empty(0, dtype=np.intp)
     with np.errstate(invalid="ignore"):

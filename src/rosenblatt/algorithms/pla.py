@@ -482,7 +482,7 @@ class Walk:
 
     def _make_overflow_error(self, block: Examples, first: int) -> WeightsOverflowError:
         """Return the error for weights that overflowed, naming the largest entry of the block."""
-        flat, weights = block.numbers.reshape(-1), block.weights
+        flat, weights = block.numbers, block.weights
         at = int(max(flat.argmax(), flat.argmin(), key=lambda i: abs(flat[i])))
         row, column = locate_entry(block.X, at)
         longest = self.rule.eta * (1.0 if weights is None else float(weights.max()))
