@@ -1,18 +1,19 @@
-"""Directions in which a likelihood never falls, and the rows they separate.
+"""Separated rows of a regression: which they are, with a direction and multipliers as proof.
 
-A row z requires γ·z ≥ 0, a *pinned* row γ·z = 0. A row is *separated* if some such γ has γ·z > 0
-there, and *overlaps* otherwise. One γ is positive on every separated row and zero on the others,
-and one set of multipliers, positive on every overlapping row and of any sign on pinned ones, has
-Σ λ z = 0: a strictly complementary pair, and each side proves the other's rows.
+A direction γ of the coefficients is allowed if γ·z ≥ 0 for each signed row z, and γ·z = 0 for each
+*pinned* row. A row is *separated* if an allowed γ has γ·z > 0 there; otherwise it *overlaps*. The
+proof has two parts: one γ that is positive on each separated row and zero on the others, and
+multipliers λ with Σ λ z = 0 that are positive on each overlapping row (of any sign on pinned rows).
 
-Facial reduction in exact arithmetic finds both for numbers of any size. Sparse designs with many
-columns, such as fixed effects of 100,000 levels, are decided otherwise. The pinned rows leave the
-directions of a null space, γ = N·g, and the others ask for W·g ≥ 0 with W = Z·N. Most rows of W
-are zero: these overlap. A column of W whose entries have one sign separates all rows that it occurs
-in; these are removed, and the next such column is looked for. About the rows that are left a linear
-program in floats proposes which are separated. Exact arithmetic confirms it: a direction in the
-null space of the others, and multipliers of the others, of which those of independent rows are
-solved for. Nothing that the floats propose is believed.
+Dense designs are decided by facial reduction in exact arithmetic. Sparse designs with many
+columns, such as fixed effects with 100,000 levels, are decided in these steps:
+
+1. A basis N of the directions that are zero on the pinned rows turns γ into N·g, and the condition
+   on the other rows into W·g ≥ 0 with W = Z·N. Rows of W that are zero overlap.
+2. If all entries of a column of W have the same sign, the rows with such an entry are separated.
+   They are removed, and the step is repeated.
+3. A linear program in floats proposes which of the remaining rows are separated. An integer
+   direction and integer multipliers, computed exactly, have to confirm each of its proposals.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Watch:
-    """Deadline for finding separated rows, and a callback that reports progress after each pass."""
+    """Deadline of a search for separated rows, and a callback that reports its progress."""
 
     tell: ProgressCallback = lambda point, passes: None
     deadline: Deadline = NEVER
@@ -75,26 +76,26 @@ class Watch:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Which rows are separated, with a direction γ and multipliers that prove it."""
+    """Separated rows of a regression, with a direction γ and multipliers that prove them."""
 
     separated: Mask  # whether each row is separated
     direction: Vector = ()  # γ: positive on separated rows, zero on the others
-    part: Conflict = NO_PART  # its rest: rows that overlap and are neither listed nor pinned
+    part: Conflict = NO_PART  # multipliers; `rest` is that of unlisted overlapping rows
     spanning: tuple[int, ...] | None = None  # independent rows that span the overlapping ones
-    reason: str = ""  # why the decision is undecided
+    reason: str = ""  # why some rows are undecided; empty if none is
     space: NullSpace | None = None  # null space of the pinned rows, if the proof needs it
-    basis: Any = None  # a basis of all γ that are zero on every overlapping row, if known
+    basis: Any = None  # basis of all γ that are zero on every overlapping row, if known
 
 
 def deadline_of(constraints: Constraints, watch: Watch) -> Deadline:
-    """Return the deadline for finding the separated rows; small regressions have none."""
+    """Return the deadline of a search for separated rows; small regressions have none."""
     return watch.deadline if constraints.examples.X.size > FEW_NUMBERS else NEVER
 
 
 def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
-    """Find which rows are separated, with a proof, in exact arithmetic.
+    """Find which signed rows are separated, with a proof in exact arithmetic.
 
-    If time runs out, the partition has a reason and the rows that are known by then.
+    If time runs out, `reason` says so, and the result has the rows that are known by then.
 
     Examples
     --------
@@ -106,16 +107,12 @@ def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
     ([False, False, True], (0, 1), (0, 1))
     """
     X = constraints.examples.X
-    found = None
-    if X.shape[1] >= WIDE and (
-        not isinstance(X, np.ndarray) or np.count_nonzero(X) <= FILLED * X.size
+    if X.shape[1] >= WIDE and not (
+        isinstance(X, np.ndarray) and np.count_nonzero(X) > FILLED * X.size
     ):
-        found = _partition_sparse(constraints, watch)
-    return found or _partition_exact(constraints, watch)
-
-
-def _partition_exact(constraints: Constraints, watch: Watch) -> Partition:
-    """Find the separated rows by facial reduction."""
+        decided = _partition_sparse(constraints, watch)
+        if decided is not None:
+            return decided
     signed, carried = _without_pinned(constraints, watch.deadline)
     left, free = reduce_faces(signed, carried, watch), len(carried[0].rows)
     separated = np.zeros(signed.examples.n, dtype=bool)
@@ -138,10 +135,9 @@ def _partition_exact(constraints: Constraints, watch: Watch) -> Partition:
 
 
 def direction_of(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
-    """Return a direction that is positive on every separated row, or None if none is found.
+    """Return a direction that is positive on every separated row, or None if undecided.
 
-    It is all zeros if no direction is positive anywhere; with `row`, also as soon as it is known
-    that none is positive in that row.
+    It is all zeros if no row is separated; with `row`, also if that row is not separated.
     """
     signed, carried = _without_pinned(constraints, watch.deadline)
     weights = reduce_faces(signed, carried, watch, row=row).weights
@@ -151,9 +147,9 @@ def direction_of(constraints: Constraints, watch: Watch, row: int | None = None)
 def _without_pinned(
     constraints: Constraints, deadline: Deadline
 ) -> tuple[SignedRows, list[Alternative]]:
-    """Project out the pinned rows, on which every direction is 0; also return their basis.
+    """Project the pinned rows out of all signed rows; return also a basis of the pinned rows.
 
-    A pinned row z requires γ·z = 0. The rows that span are returned with multipliers of 0.
+    The rows of the basis have multipliers of 0.
     """
     examples = constraints.examples
     signed = SignedRows.even(examples, deadline=deadline)
@@ -165,9 +161,10 @@ def _without_pinned(
 def extend_span(
     signed: SignedRows, among: Ints, spanning: list[int]
 ) -> tuple[list[int], SignedRows]:
-    """Add independent rows to `spanning` until the rows `among` are in their span.
+    """Add independent rows to `spanning` until all rows in `among` are in their span.
 
-    The span of the result is projected out of all rows, as that of `spanning` already is.
+    The span of `spanning` has been projected out of `signed`. Returns the rows, and the signed rows
+    after the whole span is projected out.
     """
     while signed.alive is not None and len(left := among[signed.alive[among]]):
         few = left[:: max(1, len(left) // (signed.dimension + SPARE))].tolist()
@@ -183,7 +180,7 @@ def explain_end(end: BaseException) -> str:
 
 
 def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | None:
-    """Find the separated rows by null spaces; return None if exact integers grow too large."""
+    """Decide the rows of a sparse design; return None if exact integers grow too large."""
     examples, pinned = constraints.examples, constraints.pinned
     deadline = deadline_of(constraints, watch)
     Z = sparse.csr_array(examples.X, dtype=np.float64, copy=True)
@@ -202,8 +199,8 @@ def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | Non
     separated, g, listed, reason = decided
     rest = 0
     if space is None:
-        # Rows of zeros overlap with any multiplier; the multiplier that most rows have is that of
-        # all rows that are not listed.
+        # The most frequent multiplier becomes that of all unlisted rows. Rows of zeros overlap with
+        # any multiplier.
         usual = Counter(m for n, m in listed.items() if not pinned[n]).most_common(1)
         rest = usual[0][0] if usual else int(not (separated | pinned).all())
     order = sorted(n for n, m in listed.items() if m != rest or pinned[n])
@@ -225,36 +222,36 @@ class _Decided(NamedTuple):
 
 
 def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide which rows are separated, or return None if exact integers grow too large."""
+    """Decide which rows of a sparse matrix are separated; None if integers grow too large."""
     alive = (np.diff(W.indptr) > 0) & ~pinned
     g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
     separated = np.zeros(W.shape[0], dtype=bool)
     try:
-        for step, hit in _peel(W, alive, pinned):
-            g = _before(W, np.flatnonzero(separated), g, step)
+        for step, hit in _one_sign_directions(W, alive, pinned):
+            g = _add_direction(W, np.flatnonzero(separated), g, step)
             separated |= hit
             deadline.check()
         rows = np.flatnonzero((alive & ~separated) | pinned)
         if not (alive & ~separated).any():
             return _Decided(separated, g, {})
-        left = _decide_unpeeled(W[rows], pinned[rows], deadline)
+        left = _decide_remaining(W[rows], pinned[rows], deadline)
     except (KeyboardInterrupt, OutOfTimeError) as end:
         return _Decided(separated, g, {}, explain_end(end))
     if left is None:
         return None
     if left.separated.any():
-        g = _before(W, np.flatnonzero(separated), g, left.direction)
+        g = _add_direction(W, np.flatnonzero(separated), g, left.direction)
         separated[rows[left.separated]] = True
     return _Decided(separated, g, {int(rows[n]): m for n, m in left.multipliers.items()})
 
 
-def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Find the separated rows of a matrix in which no column has entries of one sign only."""
+def _decide_remaining(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
+    """Decide the rows of a matrix in which each column has entries of both signs."""
     deadline.check()
     scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
     scaled = (W @ scale).tocsr()
     none, zeros = np.zeros(W.shape[0], dtype=bool), np.zeros(W.shape[1], dtype=object)
-    residuals = None if pinned.any() else _fit(scaled, deadline)
+    residuals = None if pinned.any() else _fit_logistic(scaled, deadline)
     if residuals is not None:
         listed = _exact_multipliers(W, residuals, pinned, deadline)
         if listed is not None:
@@ -266,7 +263,9 @@ def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | Non
     others, direction = np.flatnonzero(~above), zeros
     if above.any():
         space = null_basis(W[others], deadline)
-        found = None if space is None else _positive(W[np.flatnonzero(above)], space[1], deadline)
+        if space is None:
+            return None
+        found = _find_positive(W[np.flatnonzero(above)], space[1], deadline)
         if found is None:
             return None
         direction = found
@@ -276,8 +275,8 @@ def _decide_unpeeled(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | Non
     return _Decided(above, direction, dict(zip(others.tolist(), listed, strict=True)))
 
 
-def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
-    """Yield directions along columns with entries of one sign, each with the rows it separates."""
+def _one_sign_directions(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
+    """Yield directions along columns whose entries have one sign, and the rows they separate."""
     alive = alive.copy()
     fixed = np.bincount(W[np.flatnonzero(pinned)].indices, minlength=W.shape[1]) > 0
     while alive.any():
@@ -295,11 +294,11 @@ def _peel(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mas
 
 
 @one_blas_thread()
-def _fit(W: Any, deadline: Deadline) -> Floats | None:
-    """Fit a logistic regression to signed rows; return residuals, or None if it diverges.
+def _fit_logistic(W: Any, deadline: Deadline) -> Floats | None:
+    """Fit a logistic regression to signed rows; return its residuals, or None if it diverges.
 
-    Where the estimates are finite the score is zero: Σ λ z = 0 with λ = 1 / (1 + exp(z·β)), so the
-    residuals are multipliers that show that every row overlaps. Newton's method finds them.
+    At finite estimates the gradient Σ λ z is zero, where λ = 1 / (1 + exp(z·β)). So the residuals λ
+    are multipliers, and they show that every row overlaps.
     """
     beta, system = np.zeros(W.shape[1]), Gram(W)
     for step in range(NEWTON_STEPS):
@@ -317,10 +316,10 @@ def _fit(W: Any, deadline: Deadline) -> Floats | None:
 
 
 def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floats] | None:
-    """Find separated rows, and multipliers of the others, by a linear program in floats.
+    """Propose separated rows, and multipliers of the others, by a linear program in floats.
 
-    It maximizes Σ min(λ, 1) subject to Σ λ z = 0 and λ ≥ 0 on rows that are not pinned. At the
-    maximum λ is 0 where a row is separated and at least 1 where it overlaps.
+    It maximizes Σ min(λ, 1) subject to Σ λ z = 0, with λ ≥ 0 unless a row is pinned. At the
+    maximum λ is 0 if a row is separated, and at least 1 if it overlaps.
     """
     count = int((~pinned).sum())
     A = W.T.tocsc()
@@ -341,9 +340,9 @@ def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floa
 def _minimize(
     cost: Floats, bounds: tuple[Any, Any], A: Any, sides: tuple[Any, Any], deadline: Deadline
 ) -> Floats | None:
-    """Minimize cost·x with bounds on x and on A·x, or return None if there is no solution.
+    """Minimize cost·x with bounds on x and on A·x; return None if there is no solution.
 
-    HiGHS runs in a thread of its own, so that Ctrl-C stops it.
+    HiGHS runs in a separate thread, so that Ctrl-C stops it.
     """
     import highspy
 
@@ -381,9 +380,9 @@ def _minimize(
 def _exact_multipliers(
     W: Any, floats: Floats, pinned: Mask, deadline: Deadline
 ) -> list[int] | None:
-    """Round multipliers to integers with which rows sum to zero exactly, or return None.
+    """Round multipliers to integers for which the rows sum to zero exactly, or return None.
 
-    Those of rows that are not pinned are positive.
+    The integers are positive, except those of pinned rows.
     """
     least = -int(np.floor(np.log2(floats[~pinned].min(initial=1.0))))
     for bits in (least, least + 12, least + 24):
@@ -391,7 +390,7 @@ def _exact_multipliers(
         combined = combine_rows(W, near, deadline)
         if combined is None:
             return None
-        # Σ near·z equals a combination of independent rows, so subtracting that makes it zero.
+        # Subtracting the same sum, written as a combination of independent rows, leaves zero.
         rows, coefficients, divisor = combined
         exact = [v * divisor for v in near]
         for n, v in zip(rows.tolist(), coefficients, strict=True):
@@ -401,19 +400,16 @@ def _exact_multipliers(
     return None
 
 
-def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
-    """Find an integer combination of basis vectors that is positive on every row of W.
-
-    None if no such direction is found.
-    """
+def _find_positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
+    """Find an integer combination of basis vectors that is positive on every row of W, or None."""
     V = whole_products(W, basis, deadline)
     if V is None:
         return None
     none = np.zeros(V.shape[0], dtype=bool)
     g: NDArray[Any] = np.zeros(V.shape[1], dtype=object)
     done = none.copy()
-    for step, hit in _peel(V, ~done, none):
-        g = _before(V, np.flatnonzero(done), g, step)
+    for step, hit in _one_sign_directions(V, ~done, none):
+        g = _add_direction(V, np.flatnonzero(done), g, step)
         done |= hit
     if not done.all():
         left = V[np.flatnonzero(~done)]
@@ -428,12 +424,12 @@ def _positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
                 break
         else:
             return None
-        g = _before(V, np.flatnonzero(done), g, step)
+        g = _add_direction(V, np.flatnonzero(done), g, step)
     return np.array(exact_products(basis, g), dtype=object)
 
 
-def _before(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Return step + c·g with c so large that the sum is positive wherever g is."""
+def _add_direction(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
+    """Add a direction to a multiple of g so large that the sum is positive on `rows`, as g is."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

@@ -1,22 +1,22 @@
-"""Signed rows of a regression, as its family defines them, and names of coefficients.
+"""Signed rows of a regression, which say along which directions its likelihood never falls.
 
-Along a direction γ in which the likelihood never falls, z·γ ≥ 0 for every *signed row* z. A row is
-*pinned* if z·γ has to be 0. The signed rows of each family:
+The likelihood never falls along a direction γ of the coefficients if γ·z ≥ 0 for each *signed row*
+z, and γ·z = 0 for each signed row that is *pinned*. The signed rows of each family:
 
-* binomial: z is x where the label is yes and -x where it is no; a proportion between 0 and 1 is
-  both, and pins x·γ to 0;
-* Poisson, and every count with a log link: z is -x where the count is 0, and x is pinned where
-  it is more;
-* multinomial: one row per competing label, x in the block of the row's own label and -x in that
-  of the other. The first label is the reference: it has no block, its coefficients are 0;
+* binomial: z is x if the label is yes, and -x if it is no; if it is a proportion between 0 and 1,
+  z is x and pinned;
+* Poisson, and every count with a log link: z is -x if the count is 0, else x and pinned;
+* multinomial: one row per competing label, with x in the block of the row's own label and -x in
+  that of the competing label. The first label is the reference, whose coefficients are all 0: it
+  has no block;
 * ordinal (proportional odds): x·γ lies between the thresholds below and above the row's label,
-  one row for each of the two;
+  with one signed row for each of the two;
 * Cox: x·γ of an event is at least that of every row in its risk set. Each row is compared with
-  the last event before it, and each event time with the next one; all other pairs are sums of
-  these. Tied events are pinned to one another, whether ties are treated as Breslow or as Efron;
+  the last event before it, and each event time with the next one; all other comparisons are sums
+  of these. Differences of tied events are pinned, for Breslow's and for Efron's method;
 * conditional: x·γ of every case is at least that of every control in its matched set;
-* log-binomial (relative risks): x·β is a log probability and never above 0, so x·γ is pinned where
-  the label is yes or a proportion, and z is -x where it is no: the cone of the Poisson.
+* log-binomial (relative risks): x·β is a log probability, which is at most 0. So z is -x if the
+  label is no, else x and pinned, as for Poisson.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ NO_ROWS: Ints = np.empty(0, dtype=np.intp)
 
 
 class Constraints(NamedTuple):
-    """Signed rows z with γ·z ≥ 0 required, and a mask of the pinned ones, with γ·z = 0."""
+    """Signed rows z, which require γ·z ≥ 0, and a mask of pinned rows, which require γ·z = 0."""
 
-    examples: Examples  # their x0 is 0, because an intercept is a column
+    examples: Examples  # without x0, because an intercept is a column
     pinned: Mask
 
 
 class Design(NamedTuple):
-    """Columns of a regression with their names, the intercept first if there is one."""
+    """Design matrix of a regression and its column names, with the intercept first."""
 
     X: Any
     names: tuple[str, ...]
@@ -75,14 +75,14 @@ class Design(NamedTuple):
 class RiskSets(NamedTuple):
     """Event times of a Cox regression, numbered in order of stratum and time."""
 
-    times: Ints  # event time of each signed row; -1 for a row that only ties columns together
+    times: Ints  # event time of each signed row; -1 for a row that only makes columns equal
     last: Ints  # for each event time, the last event time of its stratum
     events: Ints  # rows of the data with an event
     event_times: Ints  # event time of each of these rows
 
 
 class Observations(NamedTuple):
-    """The data from which the likelihood of a regression is computed."""
+    """Data from which the likelihood of a regression is computed."""
 
     X: Any
     y: NDArray[np.float64]  # shares, counts, indices of labels, or two columns: time and event
@@ -98,7 +98,7 @@ class Observations(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Regression to test for separation: its signed rows and the names of its coefficients."""
+    """Regression to test for separation: signed rows, names of coefficients, and data."""
 
     family: str
     fit_intercept: bool
@@ -115,7 +115,7 @@ class Question:
 
     @property
     def columns(self) -> dict[str, list[int]]:
-        """Indices of the coefficients of each column: one, or one per label."""
+        """Indices of the coefficients of each column, by name: one, or one per label."""
         places: dict[str, list[int]] = {}
         for j, name in enumerate(self.names):
             places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
@@ -124,8 +124,8 @@ class Question:
     def rows_of(self, chosen: Mask, *, later: bool = False) -> Ints:
         """Return the rows of the data that the chosen signed rows belong to.
 
-        For Cox, these are the events whose risk set a chosen signed row is about. With `later`,
-        earlier events of the stratum are included, because their risk sets contain the same rows.
+        For a Cox regression, these are the events whose risk set a chosen row compares. With
+        `later`, earlier events of the stratum are included: their risk sets have the same rows.
         """
         chosen = chosen & (self.owners >= 0)
         if self.risk is None:
@@ -142,7 +142,7 @@ class Question:
 
 
 class Rows(NamedTuple):
-    """Signed rows that a family derives from a design, each with its row number in the design."""
+    """Signed rows that a family derives from a design, with their row numbers in the design."""
 
     X: Any
     sign: NDArray[np.int8]
@@ -164,9 +164,10 @@ def question_of(
     groups: Any = None,
     positions: Ints | None = None,
 ) -> Question:
-    """Create the signed rows of a regression from its design, without rows of weight 0.
+    """Create the signed rows of a regression from its design and target.
 
-    `positions` has the row of the data of each row of the design, if the design lacks some.
+    Rows of weight 0 are left out. `positions` has the row number in the data of each row of the
+    design, if the design has not all rows.
     """
     one_of("family", family, FAMILIES)
     X, names = design
@@ -188,19 +189,19 @@ def question_of(
         if family == "cox":
             time, event = _read_survival(y, n)
             rows = _sign_cox(X, names, time[kept], event[kept], codes)
-        elif family == "ordinal":
-            rows = _sign_ordinal(X, names, _find_declared_levels(y), _read_target(y, n)[kept])
-        elif family == "conditional":
-            rows = _sign_conditional(X, names, _read_target(y, n)[kept], codes)
-        elif family == "multinomial":
-            rows = _sign_multinomial(X, names, _read_target(y, n)[kept])
         else:
-            labels = _read_target(y, n)[kept]
-            sign, pinned = (_sign_poisson if family == "poisson" else _sign_binomial)(labels)
-            shares = family != "poisson" and not pinned.any()
-            pinned = sign > 0 if family == "log-binomial" else pinned
-            numbers = (sign > 0).astype(np.float64) if shares else labels.astype(np.float64)
-            rows = Rows(X, sign, pinned, np.arange(len(kept)), names, numbers)
+            target = _read_column(y, n, "y", "one label or number")
+            if target.dtype == object and all(isinstance(cell, Real) for cell in target):
+                target = np.array(target.tolist())  # numbers, or booleans
+            target = target[kept]
+            if family == "ordinal":
+                rows = _sign_ordinal(X, names, getattr(y, "dtype", None), target)
+            elif family == "conditional":
+                rows = _sign_conditional(X, names, target, codes)
+            elif family == "multinomial":
+                rows = _sign_multinomial(X, names, target)
+            else:
+                rows = _sign_each(X, names, target, family)
     except RowError as bad:
         raise bad.map_rows(kept if positions is None else positions[kept]) from None
     kept = kept if positions is None else positions[kept]
@@ -233,7 +234,7 @@ def question_of(
 
 
 def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
-    """Return the index of each row's group, or None if no groups are given."""
+    """Return the group of each row as an index, or None if no groups are given."""
     given = Parameter("groups")
     if groups is None:
         if family == "conditional":
@@ -257,7 +258,7 @@ def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
 
 
 def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
-    """Return values as one column; raise ValueError unless it has one value per row of X."""
+    """Return values as one column; raise ValueError if their number is not that of the rows."""
     column = as_column(values)
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
@@ -265,14 +266,6 @@ def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
         raise ValueError(
             f"X has {n} rows and {name} has shape {column.shape}; give {what} per row."
         )
-    return column
-
-
-def _read_target(y: Any, n: int) -> NDArray[Any]:
-    """Return y as one column with a label or a number per row."""
-    column = _read_column(y, n, "y", "one label or number")
-    if column.dtype == object and all(isinstance(cell, Real) for cell in column):
-        return np.array(column.tolist())  # numbers, or booleans
     return column
 
 
@@ -289,7 +282,23 @@ def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.where(between, np.clip(shares, 1e-300, 1 - 2.0**-53), shares), trials
 
 
+def _sign_each(X: Any, names: tuple[str, ...], y: NDArray[Any], family: str) -> Rows:
+    """Create one signed row per row: of the family binomial, log-binomial or Poisson."""
+    if family == "poisson":
+        counts = _to_floats(y, "poisson")
+        from_zero = "is not a count; give numbers from 0 up."
+        _refuse_rows(counts < 0, lambda row: f"{counts[row]:g} {from_zero}")
+        sign, pinned = np.where(counts > 0, 1, -1).astype(np.int8), counts > 0
+    else:
+        sign, pinned = _sign_binomial(y)
+    is_label = family != "poisson" and not pinned.any()
+    pinned = sign > 0 if family == "log-binomial" else pinned
+    numbers = (sign > 0 if is_label else y).astype(np.float64)
+    return Rows(X, sign, pinned, np.arange(len(y)), names, numbers)
+
+
 def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
+    """Return the sign of each label or proportion, and a mask of the proportions."""
     if y.dtype.kind in "fiu":
         shares = _to_floats(y, "binomial")
         if ((shares >= 0) & (shares <= 1)).all():
@@ -310,7 +319,7 @@ def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
 
 
 def _suggest_family(y: NDArray[Any], labels: int) -> Message:
-    """Return a message that suggests shares or another family for more than two labels."""
+    """Suggest what to give instead of more than two labels: shares, or another family."""
     classes = Parameter("family", "multinomial")
     if y.dtype.kind not in "fiu":
         return Message("Give ", classes, ".")
@@ -322,12 +331,6 @@ def _suggest_family(y: NDArray[Any], labels: int) -> Message:
     also = ("; for classes give ", classes) if whole and several else ()
     poisson = Parameter("family", "poisson")
     return Message(f"{SHARES}; for counts of events give ", poisson, *also, ".")
-
-
-def _sign_poisson(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
-    counts = _to_floats(y, "poisson")
-    _refuse_rows(counts < 0, lambda row: f"{counts[row]:g} is not a count; give numbers from 0 up.")
-    return np.where(counts > 0, 1, -1).astype(np.int8), counts > 0
 
 
 def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
@@ -343,14 +346,14 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
 
 
 def _refuse_rows(wrong: Any, describe: Callable[[int], str]) -> None:
-    """Raise RowError for the first row of y marked in `wrong`, if there is one."""
+    """Raise RowError about the first row of y that a mask marks, if it marks one."""
     if wrong.any():
         row = int(wrong.argmax())
         raise RowError("y, ", row, f": {describe(row)}")
 
 
 def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted labels of y (2.0 becomes 2), and each row's label index."""
+    """Return the sorted labels of y, with 2.0 as 2, and the label of each row as an index."""
     labels, codes = index_labels(y)
     if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
         labels = np.array([int(label) for label in labels.tolist()])
@@ -358,7 +361,7 @@ def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
-    """Create a signed row per competing label: x in the own label's block, -x in the other's."""
+    """Create one signed row for each row and each label that competes with its own."""
     labels, codes = _index_classes(y)
     if len(labels) < 2:
         raise ValueError(
@@ -372,21 +375,15 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
     return Rows(signed.X, signed.y, np.zeros(signed.n, dtype=bool), owners, pairs, numbers)
 
 
-def _find_declared_levels(y: Any) -> NDArray[Any] | None:
-    """Return the levels of an ordered categorical column in order, or None for other columns."""
-    kind = getattr(y, "dtype", None)
-    if getattr(kind, "ordered", False) or type(kind).__name__ == "Enum":
-        return as_column(kind.categories)  # type: ignore[union-attr]
-    return None
+def _sign_ordinal(X: Any, names: tuple[str, ...], kind: Any, y: NDArray[Any]) -> Rows:
+    """Create two signed rows per row, for the thresholds below and above its label.
 
-
-def _sign_ordinal(
-    X: Any, names: tuple[str, ...], levels: NDArray[Any] | None, y: NDArray[Any]
-) -> Rows:
-    """Create signed rows that require θ[k-1] ≤ x·β ≤ θ[k], the thresholds of the row's label k."""
+    The labels have the order of their type `kind` if it is an ordered category, else they are
+    sorted.
+    """
     labels, codes = _index_classes(y)
-    if levels is not None:
-        place = {label: k for k, label in enumerate(levels.tolist())}
+    if getattr(kind, "ordered", False) or type(kind).__name__ == "Enum":
+        place = {label: k for k, label in enumerate(as_column(kind.categories).tolist())}
         order = sorted(range(len(labels)), key=lambda k: place[labels[k]])
         labels, codes = labels[order], np.argsort(order)[codes]
     if len(labels) < 2:
@@ -409,7 +406,7 @@ def _sign_ordinal(
 
 
 def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
-    """Return times and events from two columns, or from the fields of a structured array."""
+    """Read times and events from two columns, or from the fields of a structured array."""
     column = as_column(y)
     if column.dtype.names is not None and len(column.dtype.names) == 2:
         fields = sorted(column.dtype.names, key=lambda name: column.dtype[name].kind == "b")
@@ -431,9 +428,10 @@ def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
 def _sign_cox(
     X: Any, names: tuple[str, ...], time: NDArray[np.float64], event: Mask, strata: Ints | None
 ) -> Rows:
-    """Create signed rows that compare each row with the last event before it in its stratum.
+    """Create signed rows that compare the rows in the risk sets of a Cox regression.
 
-    Each event time is also compared with the next one.
+    Each row is compared with the last event before it in its stratum, and each event time with the
+    next one.
     """
     if not event.any():
         raise ValueError("no row has an event; a Cox regression needs at least one.")
@@ -514,10 +512,10 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
 
 
 def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
-    """Return X[a] - X[b] exactly, with extra rows and columns for lost digits, and their count.
+    """Compute X[a] - X[b] exactly, with the digits that are rounded off in extra columns.
 
-    Rounding errors are kept in extra columns at the end. For each of them an extra row at the end
-    makes its coefficient equal to that of the column that it belongs to.
+    For each extra column, an extra row at the end makes its coefficient equal to that of the
+    column whose digits it has. Returns the table and the number of extra columns.
     """
     X = X.astype(np.float64)
     left, right = X[a], -X[b]
@@ -543,14 +541,14 @@ def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
 
 
 def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
-    """Create a design from columns and their names, with a column of ones if requested."""
+    """Create a design from columns and their names, and add a column of ones if requested."""
     if not fit_intercept:
         return Design(X, names)
     return Design(join_columns([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names))
 
 
 def join_columns(tables: list[Any]) -> Any:
-    """Join tables side by side: as a dense array if all are dense, else as CSR."""
+    """Join tables side by side, as CSR unless all of them are dense."""
     if all(isinstance(table, np.ndarray) for table in tables):
         return np.ascontiguousarray(np.hstack(tables), dtype=np.float64)
     from scipy import sparse
@@ -560,7 +558,7 @@ def join_columns(tables: list[Any]) -> Any:
 
 
 def encode_dummies(codes: NDArray[np.intp], count: int, first: int) -> Any:
-    """Return a dummy column of zeros and ones for each level, from level `first` on."""
+    """Encode levels as dummy columns of zeros and ones, from level `first` on."""
     from scipy import sparse
 
     n = len(codes)

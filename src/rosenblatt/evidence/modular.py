@@ -1,15 +1,15 @@
 """Exact null spaces of sparse matrices, by arithmetic modulo a prime.
 
-A null space is found modulo a prime, lifted to integers, and proved by two ranks. Columns of fixed
-effects are found one from another: if all columns of a row but one are known, the
-row determines that one. Where no row does, one more column is made a parameter. Thus nearly all
-columns of a large design are determined in linear time, without any fill-in, and its rows as an
-equation in the few parameters are a small dense matrix. Dense columns are parameters from the
-start, so a dense matrix is eliminated in the usual way.
+A null vector of a matrix is found modulo a prime and then converted to integers. If all entries of
+the vector in a row's columns but one are known, the row determines that entry: the row and the
+column are a pivot. Where no row does, the entry of one more column is taken as known: that column
+is free. Thus most columns of a design with fixed effects become pivots in linear time, without
+fill-in. The rows that are left over become equations on the few free columns, a small dense
+matrix. Dense columns are free from the start, so a dense matrix is eliminated in the usual way.
 
-The pivots, in this order, are a triangular matrix: that is a proof of their rank. A rank modulo a
-prime is never above the rank over the rationals, and integer vectors that the matrix maps to zero
-show that it is not above the number of the other columns.
+Pivots prove a rank, because in their order the matrix is triangular. The rank modulo a prime is
+never above the true rank, and each integer vector that the matrix maps to zero shows that the true
+rank is not higher.
 """
 
 from __future__ import annotations
@@ -25,43 +25,40 @@ from scipy import sparse
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import Kernel
 
-PRIME = 2**31 - 1
+PRIME = 2**31 - 1  # of all residues in this module
 SMALL = 2**15  # largest entry of a null vector that is found modulo one prime
-BATCH = 64  # rows in the first batch of equations of the parameters
+BATCH = 64  # rows in the first batch of equations on the free columns
 AT_ONCE = 2**16  # rows that are multiplied at a time
 DIGITS = 400  # maximum digits of an exact solution, to the base of the prime
 
 Ints = NDArray[np.int64]
 
 
-class Residues(NamedTuple):
-    """A sparse matrix modulo a prime, with columns multiplied by powers of two."""
-
-    indptr: Ints
-    indices: Ints
-    data: Ints
-    width: int
-    prime: int
-
-
 class Pivots(NamedTuple):
-    """Rows that each determine one column, sorted so that their other columns come earlier."""
+    """Independent rows of a matrix, most of them paired with the column that each determines.
+
+    The pairs are sorted: the other columns of each row are free or belong to earlier pairs.
+    """
 
     rows: Ints
     columns: Ints
-    extra: Ints  # rows that determine parameters, found by dense elimination
+    extra: Ints  # independent rows without a column, found by dense elimination
 
     @property
     def rank(self) -> int:
         return len(self.rows) + len(self.extra)
 
 
-def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
-    """Return a CSR matrix modulo a prime, and the power of two that multiplies each column."""
+def residues(X: Any) -> tuple[Any, Ints]:
+    """Reduce a CSR matrix of floats modulo the prime.
+
+    Columns with fractions or large numbers are first multiplied by a power of two; the exponents
+    are returned too.
+    """
     is_whole = (X.data == np.rint(X.data)) & (np.abs(X.data) < 2**31)
     powers = np.zeros(X.shape[1], dtype=np.int64)
     odd = np.unique(X.indices[~is_whole])
-    data = np.where(is_whole, X.data, 0).astype(np.int64) % prime
+    data = np.where(is_whole, X.data, 0).astype(np.int64) % PRIME
     if len(odd):
         fractions, exponents = np.frexp(X.data)
         whole, exponents = np.ldexp(fractions, 53).astype(np.int64), exponents.astype(np.int64) - 53
@@ -69,50 +66,51 @@ def residues(X: Any, prime: int = PRIME) -> tuple[Residues, Ints]:
         np.minimum.at(least, X.indices, np.where(whole == 0, 2000, exponents))
         inside = np.isin(X.indices, odd)
         shifts = np.where(whole == 0, 0, exponents - least[X.indices])[inside]
-        table = np.array([pow(2, e, prime) for e in range(int(shifts.max(initial=0)) + 1)])
-        data[inside] = whole[inside] % prime * table[shifts] % prime
+        table = np.array([pow(2, e, PRIME) for e in range(int(shifts.max(initial=0)) + 1)])
+        data[inside] = whole[inside] % PRIME * table[shifts] % PRIME
         powers[odd] = -least[odd]
-    parts = (X.indptr.astype(np.int64), X.indices.astype(np.int64), data)
-    return Residues(*parts, X.shape[1], prime), powers
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape), powers
 
 
-def find_pivots(X: Any, M: Residues, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
-    """Find pivots of X modulo the prime; also return the free columns, and equations on them."""
-    transposed = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape).tocsc()
-    known = np.zeros(M.width, dtype=np.bool_)
+def find_pivots(X: Any, M: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
+    """Find independent rows of a matrix X whose residues are M, with their pivot columns.
+
+    Also returns the free columns, and equations on them modulo the prime.
+    """
+    by_column, (n, d) = M.tocsc(), M.shape
+    known = np.zeros(d, dtype=np.bool_)
     known[X.indices[np.abs(X.data) != 1]] = True
-    rows, columns = (np.zeros(min(X.shape), dtype=np.int64) for _ in range(2))
-    pointers = transposed.indptr.astype(np.int64), transposed.indices.astype(np.int64)
+    rows, columns = (np.zeros(min(n, d), dtype=np.int64) for _ in range(2))
+    pointers = by_column.indptr, by_column.indices
     count = determine(M.indptr, M.indices, *pointers, known, rows, columns)
     pivots = Pivots(rows[:count], columns[:count], np.zeros(0, dtype=np.int64))
-    is_parameter = np.ones(M.width, dtype=bool)
-    is_parameter[pivots.columns] = False
-    parameters = np.flatnonzero(is_parameter)
+    free = np.setdiff1d(np.arange(d), pivots.columns)
+    inverses = inverses_of(M, pivots)
     rng = np.random.default_rng(0)
-    equations: Any = np.zeros((0, len(parameters)), dtype=np.int64)
+    equations: Any = np.zeros((0, len(free)), dtype=np.int64)
     extra: list[int] = []
     batch = BATCH
     while True:
+        # A random vector that satisfies the known equations shows which rows are not yet spanned.
         deadline.check()
-        vector = np.zeros(M.width, dtype=np.int64)
-        vector[parameters] = solve(equations, rng.integers(0, M.prime, len(parameters)), M.prime)
-        inverses = inverses_of(M, pivots)
-        extend(M.indptr, M.indices, M.data, pivots.rows, pivots.columns, inverses, vector, M.prime)
-        bad = np.zeros(X.shape[0], dtype=np.int64)
-        bad = bad[: residuals(M.indptr, M.indices, M.data, vector, bad, M.prime)]
+        vector = np.zeros(d, dtype=np.int64)
+        vector[free] = solve(equations, rng.integers(0, PRIME, len(free)))
+        extend(M.indptr, M.indices, M.data, *pivots[:2], inverses, vector)
+        bad = np.zeros(n, dtype=np.int64)
+        bad = bad[: residuals(M.indptr, M.indices, M.data, vector, bad)]
         if len(bad) == 0:
-            return pivots._replace(extra=np.array(extra, dtype=np.int64)), parameters, equations
+            return pivots._replace(extra=np.array(extra, dtype=np.int64)), free, equations
         few = rng.permutation(bad)[:batch]
-        equations, added = eliminate(equations, reduced_rows(M, pivots, few, parameters), M.prime)
+        equations, added = eliminate(equations, reduced_rows(M, pivots, few, free))
         extra += few[added].tolist()
         batch = min(2 * batch, 1024)
 
 
 def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
-    """Return pivots of a CSR matrix, and a basis of its null space as columns.
+    """Find a basis of the null space of a CSR matrix, with small integers as entries.
 
-    The basis has small integers; the result is None if it would not. That X maps it to zero is not
-    checked here.
+    Returns pivots, which prove the rank of X, and the basis as columns of a CSR matrix; None if
+    the integers would be too large. That X maps the basis to zero is not checked here.
 
     Examples
     --------
@@ -122,42 +120,36 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
     (2, np.False_)
     """
     M, powers = residues(X)
-    pivots, parameters, equations = find_pivots(X, M, deadline)
+    pivots, free, equations = find_pivots(X, M, deadline)
     leads = leading_places(equations)
-    free = np.setdiff1d(np.arange(len(parameters)), leads)
-    empty = np.bincount(M.indices, minlength=M.width)[parameters] == 0
+    empty = np.bincount(M.indices, minlength=X.shape[1])[free] == 0
     inverses = inverses_of(M, pivots)
     places, values = [], []
-    for at in free.tolist():
+    for at in np.setdiff1d(np.arange(len(free)), leads).tolist():
         deadline.check()
         if empty[at]:
-            places.append(parameters[at : at + 1])
+            places.append(free[at : at + 1])
             values.append(np.ones(1, dtype=np.int64))
             continue
-        vector = np.zeros(M.width, dtype=np.int64)
-        vector[parameters[at]] = 1
-        vector[parameters[leads]] = -equations[:, at] % M.prime
-        extend(M.indptr, M.indices, M.data, pivots.rows, pivots.columns, inverses, vector, M.prime)
-        places.append(np.flatnonzero(vector))
-        lifted = lift(vector[places[-1]], M.prime)
-        if lifted is None or powers[places[-1]].any():
+        vector = np.zeros(X.shape[1], dtype=np.int64)
+        vector[free[at]] = 1
+        vector[free[leads]] = -equations[:, at] % PRIME
+        extend(M.indptr, M.indices, M.data, *pivots[:2], inverses, vector)
+        place = np.flatnonzero(vector)
+        whole = np.where(vector > PRIME // 2, vector - PRIME, vector)[place]
+        if np.abs(whole).max() > SMALL:
+            lifted = find_fractions(vector[place], PRIME)
+            if lifted is None or max(map(abs, lifted[0])) > SMALL:
+                return None
+            whole = np.array(lifted[0], dtype=np.int64)
+        if powers[place].any():
             return None
-        values.append(lifted)
+        places.append(place)
+        values.append(whole)
     ends = np.cumsum([0, *map(len, places)])
     entries = np.concatenate([*values, np.zeros(0)]), np.concatenate([*places, np.zeros(0, int)])
-    shape = (M.width, len(places))
+    shape = (X.shape[1], len(places))
     return pivots, sparse.csc_array((*entries, ends), shape=shape).tocsr()
-
-
-def lift(values: Ints, prime: int) -> Ints | None:
-    """Find small integers proportional to the given values modulo a prime, or return None."""
-    whole = np.where(values > prime // 2, values - prime, values)
-    if np.abs(whole).max() <= SMALL:
-        return whole
-    lifted = _lift_long(values, prime)
-    if lifted is None or max(map(abs, lifted[0])) > SMALL:
-        return None
-    return np.array(lifted[0], dtype=np.int64)
 
 
 def leading_places(equations: Ints) -> Ints:
@@ -166,14 +158,13 @@ def leading_places(equations: Ints) -> Ints:
 
 
 def independent(X: Any) -> Ints:
-    """Return columns of a CSR matrix that form a basis of all columns modulo a prime."""
-    pivots, parameters, equations = find_pivots(X, residues(X)[0])
-    leads = parameters[leading_places(equations)]
-    return np.sort(np.concatenate((pivots.columns, leads)))
+    """Return columns of a CSR matrix that form a basis of all columns modulo the prime."""
+    pivots, free, equations = find_pivots(X, residues(X)[0])
+    return np.sort(np.concatenate((pivots.columns, free[leading_places(equations)])))
 
 
 def proved_rank(X: Any, pivots: Pivots) -> int:
-    """Return the lower bound on the rank that pivots prove; 0 if they are not triangular.
+    """Return the lower bound on the rank of X that pivots prove; 0 if they prove none.
 
     Examples
     --------
@@ -186,22 +177,22 @@ def proved_rank(X: Any, pivots: Pivots) -> int:
     M, _ = residues(X)
     position = np.full(X.shape[1], -1, dtype=np.int64)
     position[columns] = np.arange(len(columns))
-    values = np.zeros(len(rows), dtype=np.int64)
-    pick(M.indptr, M.indices, M.data, rows, columns, values)
     some = X[rows]
     later = position[some.indices] > np.repeat(np.arange(len(rows)), np.diff(some.indptr))
-    if len(np.unique(columns)) < len(columns) or (values == 0).any() or later[some.data != 0].any():
+    is_triangular = len(np.unique(columns)) == len(columns) and not later[some.data != 0].any()
+    if not is_triangular or (entries_of(M, pivots) == 0).any():
         return 0
     if len(extra) == 0:
         return len(rows)
-    parameters = np.flatnonzero(position < 0)
-    table = reduced_rows(M, pivots, extra, parameters)
-    _, independent = eliminate(table[:0], table, M.prime)
-    return len(rows) + len(independent)
+    table = reduced_rows(M, pivots, extra, np.flatnonzero(position < 0))
+    return len(rows) + len(eliminate(table[:0], table)[1])
 
 
 def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
-    """Return X times an integer matrix as CSR without zeros, or None if floats may round it."""
+    """Multiply a CSR matrix by a matrix of integers; return None if floats may round the result.
+
+    Zeros are not stored.
+    """
     used = np.diff(basis.indptr) > 0
     numbers = X.data[used[X.indices]]
     most = float(np.abs(basis.data).max(initial=0.0)) * float(np.abs(numbers).max(initial=0.0))
@@ -218,7 +209,7 @@ def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
 
 
 def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
-    """Return the exact product of each row of a CSR matrix with an integer vector."""
+    """Multiply each row of a CSR matrix exactly by a vector of integers of any length."""
     factors = g[X.indices]
     data = np.where(factors != 0, X.data, 0.0)
     if (data == np.rint(data)).all() and np.abs(data).max(initial=0.0) < 2**53:
@@ -232,35 +223,38 @@ def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
     return list(products)
 
 
-def inverses_of(M: Residues, pivots: Pivots) -> Ints:
-    """Return the inverse of each pivot modulo the prime."""
-    values = np.zeros(len(pivots.rows), dtype=np.int64)
-    pick(M.indptr, M.indices, M.data, pivots.rows, pivots.columns, values)
-    ones = {1: 1, M.prime - 1: M.prime - 1}
-    return np.array([ones.get(v) or pow(v, -1, M.prime) for v in values.tolist()], dtype=np.int64)
+def entries_of(M: Any, pivots: Pivots) -> Ints:
+    """Return the entry of a matrix at each pair of a pivot row and its column."""
+    return np.asarray(M[pivots.rows, pivots.columns])
 
 
-def reduced_rows(M: Residues, pivots: Pivots, rows: Ints, parameters: Ints) -> Ints:
+def inverses_of(M: Any, pivots: Pivots) -> Ints:
+    """Return the inverse modulo the prime of each pivot's entry in the matrix."""
+    ones, entries = {1: 1, PRIME - 1: PRIME - 1}, entries_of(M, pivots).tolist()
+    return np.array([ones.get(v) or pow(v, -1, PRIME) for v in entries], dtype=np.int64)
+
+
+def reduced_rows(M: Any, pivots: Pivots, rows: Ints, free: Ints) -> Ints:
     """Eliminate the pivot columns from rows, which leaves equations on the free columns."""
-    table = np.zeros((len(rows), len(parameters)), dtype=np.int64)
+    table = np.zeros((len(rows), len(free)), dtype=np.int64)
     inverses, unused = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
     for at, row in enumerate(rows.tolist()):
         some = slice(M.indptr[row], M.indptr[row + 1])
-        vector = np.zeros(M.width, dtype=np.int64)
+        vector = np.zeros(M.shape[1], dtype=np.int64)
         vector[M.indices[some]] = M.data[some]
-        reduce(*M[:3], *pivots[:2], inverses, vector, unused, M.prime)
-        table[at] = vector[parameters]
+        reduce(M.indptr, M.indices, M.data, *pivots[:2], inverses, vector, unused)
+        table[at] = vector[free]
     return table
 
 
 def combine_rows(
     X: Any, target: Any, deadline: Deadline = NEVER
 ) -> tuple[Ints, list[int], int] | None:
-    """Express a combination of rows of X exactly by independent rows.
+    """Express a linear combination of the rows of X by independent rows, in exact arithmetic.
 
-    The target is a combination with integer coefficients, an integer for each row of X. Returns
-    the independent rows, their integer coefficients, and a divisor for these coefficients; None
-    if the numbers become too long. Solves digit by digit to the base of the prime (Dixon).
+    The target has the integer coefficient of each row of X. Returns independent rows, their
+    integer coefficients, and a divisor for these coefficients; None if the numbers become too
+    long. The system is solved digit by digit to the base of the prime (Dixon's method).
 
     Examples
     --------
@@ -272,21 +266,21 @@ def combine_rows(
     import flint
 
     M, powers = residues(X)
-    prime = M.prime
-    pivots, parameters, equations = find_pivots(X, M, deadline)
+    matrix = M.indptr, M.indices, M.data
+    pivots, free, equations = find_pivots(X, M, deadline)
     rows = np.concatenate((pivots.rows, pivots.extra))
-    leads = parameters[leading_places(equations)]
+    leads = free[leading_places(equations)]
     inverses, factors = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
     table = reduced_rows(M, pivots, pivots.extra, leads).T
     size = len(leads)
-    inverse = flint.nmod_mat(size, size, table.ravel().tolist(), prime).inv() if size else None
+    inverse = flint.nmod_mat(size, size, table.ravel().tolist(), PRIME).inv() if size else None
     fractions, exponents = np.frexp(X.data)
     mantissas = np.ldexp(fractions, 53).astype(np.int64).tolist()
     shifts = (exponents - 53 + powers[X.indices]).tolist()
     entries = zip(mantissas, shifts, strict=True)
     whole = np.array([m << e if e >= 0 else m >> -e for m, e in entries], dtype=object)
     owners = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    rest = np.zeros(M.width, dtype=object)
+    rest = np.zeros(X.shape[1], dtype=object)
     np.add.at(rest, X.indices, whole * np.array(target, dtype=object)[owners])
     place = np.full(X.shape[0], -1)
     place[rows] = np.arange(len(rows))
@@ -296,25 +290,25 @@ def combine_rows(
     solution, power = np.zeros(len(rows), dtype=object), 1
     for digit in range(DIGITS):
         deadline.check()
-        vector = (rest % prime).astype(np.int64)
+        vector = (rest % PRIME).astype(np.int64)
         first = vector.copy()
-        reduce(*M[:3], *pivots[:2], inverses, first, factors, prime)
+        reduce(*matrix, *pivots[:2], inverses, first, factors)
         digits = np.zeros(len(rows), dtype=np.int64)
         if inverse is not None:
-            found = inverse * flint.nmod_mat(size, 1, first[leads].tolist(), prime)
+            found = inverse * flint.nmod_mat(size, 1, first[leads].tolist(), PRIME)
             digits[len(factors) :] = [int(v) for v in found.entries()]
             for k, row in zip(digits[len(factors) :].tolist(), pivots.extra.tolist(), strict=True):
                 own = slice(M.indptr[row], M.indptr[row + 1])
-                vector[M.indices[own]] = (vector[M.indices[own]] - k * M.data[own]) % prime
-            reduce(*M[:3], *pivots[:2], inverses, vector, factors, prime)
-        digits[: len(factors)] = (prime - factors) % prime
+                vector[M.indices[own]] = (vector[M.indices[own]] - k * M.data[own]) % PRIME
+            reduce(*matrix, *pivots[:2], inverses, vector, factors)
+        digits[: len(factors)] = (PRIME - factors) % PRIME
         exact = digits.astype(object)
         np.subtract.at(rest, columns, some * exact[at])
-        rest //= prime
+        rest //= PRIME
         solution += exact * power
-        power *= prime
+        power *= PRIME
         if digit % 4 == 3 or not rest.any():
-            lifted = _lift_long(solution, power)
+            lifted = find_fractions(solution, power)
             if lifted is not None:
                 check = lifted[1] * right
                 np.subtract.at(check, columns, some * np.array(lifted[0], dtype=object)[at])
@@ -323,8 +317,8 @@ def combine_rows(
     return None
 
 
-def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
-    """Find fractions with a common denominator that equal the values modulo `modulus`."""
+def find_fractions(values: Any, modulus: int) -> tuple[list[int], int] | None:
+    """Find fractions that equal the values modulo `modulus`: numerators and one denominator."""
     bound, divisor = isqrt(modulus // 2), 1
     result: list[int] = []
     for value in values.tolist():
@@ -344,14 +338,16 @@ def _lift_long(values: Any, modulus: int) -> tuple[list[int], int] | None:
     return result, divisor
 
 
-def eliminate(equations: Ints, more: Ints, prime: int) -> tuple[Ints, list[int]]:
-    """Add equations to a reduced echelon form; also return which new equations were independent."""
+def eliminate(equations: Ints, more: Ints) -> tuple[Ints, list[int]]:
+    """Add equations to others in reduced echelon form, modulo the prime.
+
+    Also returns which of the new equations are linearly independent of the others.
+    """
     import flint
 
     old, width = len(equations), more.shape[1]
-    table = flint.nmod_mat(
-        old + len(more), width, np.vstack((equations, more)).ravel().tolist(), prime
-    )
+    entries = np.vstack((equations, more)).ravel().tolist()
+    table = flint.nmod_mat(old + len(more), width, entries, PRIME)
     reduced, rank = table.rref()
     values = np.array([int(v) for v in reduced.entries()], dtype=np.int64).reshape(-1, width)[:rank]
     if rank == old + len(more):
@@ -362,19 +358,23 @@ def eliminate(equations: Ints, more: Ints, prime: int) -> tuple[Ints, list[int]]
     return values, at[at >= 0].tolist()
 
 
-def solve(equations: Ints, values: Ints, prime: int) -> Ints:
-    """Set each equation's leading value so that all equations hold modulo the prime."""
+def solve(equations: Ints, values: Ints) -> Ints:
+    """Change the first value in each equation so that all equations hold modulo the prime."""
     values = values.copy()
     if len(equations):
         leads = leading_places(equations)
         values[leads] = 0
         totals = [int(row.astype(object) @ values) for row in equations]
-        values[leads] = np.array([-t % prime for t in totals])
+        values[leads] = np.array([-t % PRIME for t in totals])
     return values
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Pair rows with the one column that each determines from earlier ones; return the count."""
+    """Pair rows with columns so that each row's other columns are known or in earlier pairs.
+
+    Returns the number of pairs. If no row has exactly one unknown column, one more column is
+    treated as known.
+    """
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.
     count, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -425,51 +425,45 @@ def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # t
                         score[indices[i]] += 1
 
 
-def pick_loop(indptr, indices, data, rows, columns, values):  # type: ignore[no-untyped-def]
-    """Write to `values` the matrix entry at each pair of a row and a column."""
-    for i in range(len(rows)):
-        for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            if indices[k] == columns[i]:
-                values[i] = data[k]
-
-
-def extend_loop(indptr, indices, data, rows, columns, inverses, vector, prime):  # type: ignore[no-untyped-def]
-    """Compute a null vector's pivot entries from its other entries, modulo the prime."""
+def extend_loop(indptr, indices, data, rows, columns, inverses, vector):  # type: ignore[no-untyped-def]
+    """Compute the entries of a null vector in the pivot columns from its other entries."""
     for i in range(len(rows)):
         total, c = 0, columns[i]
         for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
             if indices[k] != c and vector[indices[k]] != 0:
-                total = (total + data[k] * vector[indices[k]]) % prime
-        vector[c] = (prime - total) * inverses[i] % prime
+                total = (total + data[k] * vector[indices[k]]) % PRIME
+        vector[c] = (PRIME - total) * inverses[i] % PRIME
 
 
-def residuals_loop(indptr, indices, data, vector, bad, prime):  # type: ignore[no-untyped-def]
-    """List in `bad` the rows whose product with a vector is not 0; return their number."""
+def residuals_loop(indptr, indices, data, vector, bad):  # type: ignore[no-untyped-def]
+    """Write to `bad` the rows whose product with a vector is not 0; return their number."""
     found = 0
     for r in range(len(indptr) - 1):
         total = 0
         for k in range(indptr[r], indptr[r + 1]):
-            total = (total + data[k] * vector[indices[k]]) % prime
+            total = (total + data[k] * vector[indices[k]]) % PRIME
         if total != 0:
             bad[found] = r
             found += 1
     return found
 
 
-def reduce_loop(indptr, indices, data, rows, columns, inverses, vector, factors, prime):  # type: ignore[no-untyped-def]
-    """Eliminate all pivot columns from a vector; write each row's multiplier to `factors`."""
+def reduce_loop(indptr, indices, data, rows, columns, inverses, vector, factors):  # type: ignore[no-untyped-def]
+    """Add multiples of the pivot rows to a vector until it is zero in the pivot columns.
+
+    Writes the multiples to `factors`.
+    """
     for i in range(len(rows) - 1, -1, -1):
         f = vector[columns[i]]
         if f != 0:
-            f = (prime - f) * inverses[i] % prime
+            f = (PRIME - f) * inverses[i] % PRIME
             for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
                 j = indices[k]
-                vector[j] = (vector[j] + f * data[k]) % prime
+                vector[j] = (vector[j] + f * data[k]) % PRIME
         factors[i] = f
 
 
 determine = Kernel(determine_loop)
-pick = Kernel(pick_loop)
 extend = Kernel(extend_loop)
 residuals = Kernel(residuals_loop)
 reduce = Kernel(reduce_loop)

@@ -1,9 +1,12 @@
 """Why each estimate is finite or infinite, once it is known which rows are separated.
 
-Directions γ that are zero on every overlapping row are γ = F·g, with one g per vector of a basis.
-The separated rows ask for W·g ≥ 0. An estimate is finite if its row of F is zero, not identified
-if its row of F depends on directions that move no row, and infinite otherwise. Its sign is that of
-its row of F over all such g, decided for parts of W that share no column.
+Only directions that are zero on every overlapping row matter. These are γ = F·g, where the columns
+of F are a basis, and the separated rows require W·g ≥ 0. The row of F of a coefficient decides:
+
+* if the row is zero, the estimate is finite;
+* if it is not zero along some g with W·g = 0, no row of the data identifies the coefficient;
+* otherwise the estimate is infinite. It has the sign that the row of F times g has for all g with
+  W·g ≥ 0, or either sign if both occur. Parts of W that share no column are decided separately.
 """
 
 from __future__ import annotations
@@ -41,8 +44,8 @@ from rosenblatt.evidence.modular import (
 from rosenblatt.evidence.signedrows import Alternative, Quotient, SignedRows
 from rosenblatt.examples import Examples
 
-MOST = 400  # a part with more columns takes the exact engine too long
-FEW_DIMENSIONS = 60  # with more dimensions of directions, no columns to drop are searched for
+MOST = 400  # the signs of a part with more columns take too long to decide exactly
+FEW_DIMENSIONS = 60  # with a larger basis of directions, no columns to drop are searched for
 ALONE = 100  # with at most this many columns, dropping each one alone is tried
 FEW = 24  # advice to drop more columns than this is not given
 MANY = 400  # with more columns, none to drop are searched for: it would take minutes
@@ -67,36 +70,27 @@ SHORT = {
 }
 
 
-@dataclass(frozen=True)
-class Reasons:
-    """Why each estimate is finite or not, and columns to drop so that none is infinite."""
-
-    why: tuple[str, ...]  # one reason per coefficient
-    drop: tuple[str, ...] = ()  # empty if many would have to be dropped, or if unknown
-    reason: str = ""  # why some results are missing
-
-
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """All g with rows·g ≥ 0 and pinned·g = 0, and the signs of linear functions on them."""
+    """All vectors g with rows·g ≥ 0 and pinned·g = 0, on which linear functions have signs."""
 
     rows: NDArray[np.float64]
     pinned: NDArray[np.float64]
     watch: Watch
     directions: list[Vector]  # known members of the cone
     is_ray: bool  # whether all members are multiples of the first direction
-    known: dict[bytes, set[int]] = field(default_factory=dict)
+    known: dict[bytes, set[int]] = field(default_factory=dict)  # signs of each function so far
 
     @classmethod
     def of_part(cls, W: Any, watch: Watch) -> Cone:
-        """Create the cone of all g with W·g ≥ 0, for a sparse W."""
+        """Create the cone of all g with W·g ≥ 0 from a sparse matrix W."""
         rows = np.unique(W.toarray(), axis=0)
         ray = rows.shape[1] == 1
         direction: Vector = (int(np.sign(rows[0, 0])),)
         return cls(rows, rows[:0], watch, [direction] if ray else [], ray)
 
     def signs(self, function: NDArray[np.float64]) -> set[int] | None:
-        """Return the signs that a linear function takes on the cone; None if not all are known."""
+        """Return the signs that a linear function takes on the cone, or None if undecided."""
         key = function.tobytes()
         if key in self.known:
             return self.known[key]
@@ -118,9 +112,9 @@ class Cone:
         return self.known[key]
 
     def direction(self, extra: NDArray[np.float64], *, free: bool = False) -> Vector | None:
-        """Return a direction of the cone along which extra rows are 0, or ≥ 0 if `free`.
+        """Find a vector of the cone on which the extra rows are 0, or ≥ 0 if `free`.
 
-        It is positive on every row on which such a direction can be, and None if undecided.
+        It is positive on every row on which such a vector can be positive. None if undecided.
         """
         # Powers of two make an extra row about as large as the numbers in its columns.
         size = np.abs(np.vstack((self.rows, self.pinned))).max(axis=0, initial=0.0)
@@ -135,17 +129,23 @@ class Cone:
 
 
 class Space(NamedTuple):
-    """Directions γ = F·g that are zero on every overlapping row, for the named coefficients."""
+    """The directions γ = F·g that are zero on every overlapping row."""
 
     functions: Any  # F as CSR: a row per coefficient
     why: list[str]  # finite, infinite of a sign not yet known, or not identified
-    parts: list[tuple[Ints, Cone | None]]  # columns of g, and their cone if these are not too many
-    whole: Cone | None  # the cone of some columns of g, if these are few
-    moved: Any  # F in these columns, zero where a coefficient is not identified
+    parts: list[tuple[Ints, Cone | None]]  # entries of g, and their cone if these are not too many
+    whole: Cone | None  # cone of all entries of g that move a row, if these are few
+    moved: Any  # F in these entries, with zeros for coefficients that are not identified
 
 
-def find_reasons(asked: Question, found: Partition, watch: Watch) -> Reasons:
-    """Decide whether each estimate is finite; if interrupted, return the results so far."""
+def find_reasons(
+    asked: Question, found: Partition, watch: Watch
+) -> tuple[list[str], list[str], str]:
+    """Decide why each estimate is finite or infinite, and which columns to drop.
+
+    Returns a reason per coefficient, the columns to drop so that no estimate is infinite, and why
+    some of these results are missing, if the search was interrupted or takes too long.
+    """
     why, drop, reason = [UNDECIDED] * len(asked.names), list[str](), ""
     try:
         space = None if found.spanning is not None else _sparse_space(asked, found, watch)
@@ -174,11 +174,11 @@ def find_reasons(asked: Question, found: Partition, watch: Watch) -> Reasons:
             drop = find_droppable(space, asked)
     except (KeyboardInterrupt, OutOfTimeError) as end:
         reason = f"{explain_end(end)} before all was known about the coefficients"
-    return Reasons(tuple(why), tuple(drop), reason)
+    return why, drop, reason
 
 
 def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | None:
-    """Describe the directions of separation by a sparse integer basis, or return None."""
+    """Find a sparse integer basis of the directions, or return None if numbers grow too large."""
     examples, separated = asked.constraints.examples, found.separated
     deadline = deadline_of(asked.constraints, watch)
     X = sparse.csr_array(examples.X)
@@ -205,8 +205,8 @@ def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | No
         (columns, Cone.of_part(W[some][:, columns], watch) if len(columns) <= MOST else None)
         for some, columns in parts
     ]
-    # Directions that move no row are left out: only coefficients that no row identifies differ
-    # along them. Dropping such a one is counted as if it changed nothing, so no advice is wrong.
+    # Directions that are zero on every row are left out: along them, only coefficients that no row
+    # identifies change. Dropping such a column counts as no change, so that the advice is right.
     columns = independent(W) if len(rows) else rows
     few = 0 < len(columns) <= FEW_DIMENSIONS
     whole = Cone.of_part(W[:, columns], watch) if few else None
@@ -215,7 +215,10 @@ def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | No
 
 
 def _split(W: Any) -> list[tuple[Ints, Ints]]:
-    """Split W into parts that share no column; return each part's rows and independent columns."""
+    """Split a sparse matrix into parts that share no column.
+
+    Returns the rows and the linearly independent columns of each part.
+    """
     columns = independent(W)
     some = W[:, columns].tocsr()
     graph = sparse.csr_array((some.data != 0, some.indices, some.indptr), shape=some.shape)
@@ -226,17 +229,12 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
     parts = int(label.max(initial=-1)) + 1
     row_ends = np.searchsorted(own[by_row], np.arange(1, parts))
     column_ends = np.searchsorted(label[by_column], np.arange(1, parts))
-    return list(
-        zip(
-            np.split(by_row, row_ends),
-            np.split(columns[by_column], column_ends),
-            strict=True,
-        )
-    )
+    columns_of_parts = np.split(columns[by_column], column_ends)
+    return list(zip(np.split(by_row, row_ends), columns_of_parts, strict=True))
 
 
 def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
-    """Return the directions of separation of a dense design, one number per coefficient."""
+    """Describe the directions of a dense design, where F is the identity and g is γ."""
     examples, deadline = asked.constraints.examples, watch.deadline
     rows, count = np.flatnonzero(found.separated), len(asked.names)
     spanning = found.spanning
@@ -265,7 +263,7 @@ def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
 
 
 def _determined(quotient: Quotient, dimension: int) -> Mask:
-    """Return which coordinates are zero in every vector of a null space."""
+    """Return which coordinates are zero in every vector of a null space, as a mask."""
     result = np.zeros(dimension, dtype=bool)
     table: list[list[Any]] = quotient.fill.tolist()
     if quotient.fill.ncols() == 0:
@@ -276,7 +274,7 @@ def _determined(quotient: Quotient, dimension: int) -> Mask:
 
 
 def find_droppable(space: Space, asked: Question) -> list[str]:
-    """Find a small set of columns (one if possible) without which no row is separated."""
+    """Find a small set of columns, one if possible, without which no row is separated."""
     whole, F, why = space.whole, space.moved, space.why
     assert whole is not None
     places = asked.columns

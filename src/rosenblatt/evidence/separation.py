@@ -300,11 +300,10 @@ def separation_of(regression: Question, watch: Watch) -> Separation:
             found.space,
         )
         proof.check_evidence(regression)
-        reasons = find_reasons(regression, found, watch)
-        why = dict(zip(regression.names, reasons.why, strict=True))
-        limit = None
-        if UNDECIDED not in reasons.why:
-            limit = LimitingModel.of(regression, found.separated, why, watch.deadline)
+        why, drop, reason = find_reasons(regression, found, watch)
+        reasons, limit = dict(zip(regression.names, why, strict=True)), None
+        if UNDECIDED not in why:
+            limit = LimitingModel.of(regression, found.separated, reasons, watch.deadline)
     except (KeyboardInterrupt, OutOfTimeError) as end:
         return replace(undecided, reason=explain_end(end))
     except ProofError as error:
@@ -312,13 +311,13 @@ def separation_of(regression: Question, watch: Watch) -> Separation:
     return replace(
         undecided,
         kind=kind,
-        reasons=why,
+        reasons=reasons,
         rows=regression.rows_of(found.separated, later=True),
         direction=direction,
         n_overlapping=len(regression.rows_of(~found.separated)),
-        drop=reasons.drop,
+        drop=tuple(drop),
         proof=proof,
-        reason=reasons.reason,
+        reason=reason,
         limit=limit,
     )
 

@@ -1,9 +1,9 @@
 """Proofs of separation and their checker: a direction and multipliers, all of them integers.
 
-The direction γ has γ·z > 0 on some rows and exactly 0 on the others. Each of the others has a
-positive multiplier λ (of any sign if the row is pinned), and Σ λ z = 0. Hence no direction γ' with
-γ'·z ≥ 0 on every row is positive on any of the others: the sum of their λ·(γ'·z) would be
-positive, and it is zero. This proves for each row whether it is separated. The checker imports
+The direction γ has γ·z > 0 on the separated rows z, and γ·z = 0 on the other rows. Each of these
+has a positive multiplier λ (of any sign if the row is pinned), and Σ λ z = 0. So no direction γ'
+with γ'·z ≥ 0 on every row can be positive on one of them: the sum of λ·(γ'·z) would be positive,
+but it is zero. Thus the proof decides for each row whether it is separated. The checker imports
 nothing from the solver.
 """
 
@@ -45,11 +45,10 @@ from rosenblatt.text import render_card
 class NullSpace:
     """Integer basis of all directions that are zero on every pinned row, with its proof.
 
-    The pivots prove the rank of the pinned rows, so that the basis has as many vectors as the null
-    space has dimensions.
+    The pivots prove the rank of the pinned rows, and so how many vectors a basis has.
     """
 
-    pivots: tuple[Vector, Vector, Vector]  # rows, columns, more rows; rows count pinned ones only
+    pivots: tuple[Vector, ...]  # rows, columns, more rows; the rows are counted among pinned ones
     columns: tuple[Vector, ...]  # columns in which each vector is not zero
     values: tuple[Vector, ...]  # values of each vector in these columns
 
@@ -60,7 +59,7 @@ class NullSpace:
         spans = [slice(a, b) for a, b in pairwise(vectors.indptr.tolist())]
         values = vectors.data.astype(np.int64)
         return cls(
-            (tuple(pivots[0].tolist()), tuple(pivots[1].tolist()), tuple(pivots[2].tolist())),
+            tuple(tuple(some.tolist()) for some in pivots),
             tuple(tuple(vectors.indices[span].tolist()) for span in spans),
             tuple(tuple(values[span].tolist()) for span in spans),
         )
@@ -74,12 +73,10 @@ class NullSpace:
     def from_dict(cls, content: dict[str, Any]) -> NullSpace:
         """Create a null space from the dict that `to_dict` returns."""
         names = ("pivots", "columns", "values")
-        parts = [tuple(tuple(map(index, some)) for some in content[name]) for name in names]
-        rows, columns, extra = parts[0]
-        return cls((rows, columns, extra), parts[1], parts[2])
+        return cls(*(tuple(tuple(map(index, some)) for some in content[name]) for name in names))
 
     def products(self, X: Any, pinned: NDArray[np.bool_]) -> Any:
-        """Check the null space; return the product of each row of X with each basis vector."""
+        """Check the null space; return the products of X with its basis vectors as columns."""
         lengths = [len(some) for some in self.columns]
         if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
             raise ProofError("the null space has too many vectors, or values without a column.")
@@ -124,7 +121,7 @@ def _outside(numbers: NDArray[np.int64], end: int) -> bool:
 
 @dataclass(frozen=True)
 class SeparationProof(SavedProof):
-    """Claim about the separation of a regression, and the integers that prove it.
+    """Claim about the separation of a regression, with integers that prove it.
 
     Parameters
     ----------
@@ -142,8 +139,9 @@ class SeparationProof(SavedProof):
         Multipliers of the rows; `rest` is the multiplier of each row that overlaps and is neither
         listed nor pinned.
     space : NullSpace, optional
-        Directions that are zero on all pinned rows. With it, the sum of multipliers times rows has
-        to be zero along these only, and rows that are zero along all of them need no multiplier.
+        Basis of the directions that are zero on all pinned rows. If it is given, the sum of
+        multipliers times rows need only be zero along these directions, and rows that are zero
+        along all of them need no multiplier.
 
     Examples
     --------
@@ -189,10 +187,10 @@ class SeparationProof(SavedProof):
         Raises
         ------
         ProofError
-            If the evidence of the proof fails, or if these are not its data: they have another
-            number of rows or columns, other numbers, labels or weights, or do not suit the family.
+            If the evidence of the proof fails, or if the proof is about other data: another
+            number of rows or columns, other numbers, labels or weights, or another family.
         TypeError
-            If there is no y and X is not a model.
+            If y is missing and X is not a model.
         """
         with refuse_other_data():
             regression = question(
@@ -206,10 +204,8 @@ class SeparationProof(SavedProof):
 
     def check_evidence(self, regression: Question) -> NDArray[np.bool_]:
         """Check the direction and multipliers; return a mask of the separated signed rows."""
-        examples, pinned = (
-            regression.constraints.examples.merged(),
-            regression.constraints.pinned,
-        )
+        examples, pinned = regression.constraints
+        examples = examples.merged()
         try:
             separated = find_separated(self.direction, examples)
             if (separated & pinned).any():
@@ -275,7 +271,7 @@ class SeparationProof(SavedProof):
 
 
 def data_of(regression: Question) -> str:
-    """Return a fingerprint of the signed rows, their rows in the data, and the pinned mask."""
+    """Return the checksum that identifies the data of a proof: its signed and pinned rows."""
     digest = hashlib.sha256(fingerprint(regression.constraints.examples.merged()).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
@@ -285,14 +281,17 @@ def data_of(regression: Question) -> str:
 
 
 def kind_of(regression: Question, separated: NDArray[np.bool_]) -> str:
-    """Return "none", "quasi-complete" or "complete", given which signed rows are separated."""
+    """Return whether separation is "none", "quasi-complete" or "complete", given its rows."""
     if not separated.any():
         return "none"
     return "complete" if separated[regression.owners >= 0].all() else "quasi-complete"
 
 
 def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
-    """Return a mask of rows where a direction is positive; raise ProofError if any is < 0."""
+    """Return a mask of the rows on which a direction is positive.
+
+    Raises ProofError if the direction is negative on a row.
+    """
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
         raise ProofError(f"the direction does not consist of {examples.d} integers.")
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])
@@ -305,7 +304,7 @@ def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
 def _check_multipliers(
     part: Conflict, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]
 ) -> None:
-    """Check that each overlapping row has a multiplier, and a positive one unless pinned."""
+    """Check that each overlapping row has a multiplier: a positive one, unless it is pinned."""
     for n in part.rows:
         if type(n) is not int or not 0 <= n < len(separated):
             raise no_such_row(n)
@@ -326,7 +325,7 @@ def _check_multipliers(
 
 
 def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None:
-    """Check that rows times multipliers sum to zero along every vector of the null space."""
+    """Check that multipliers times rows sum to zero along each vector of the null space."""
     if part.rest:
         raise ProofError("with a null space, the multiplier of the unlisted rows must be 0.")
     sums: dict[int, int] = {}
