@@ -25,16 +25,16 @@ from rosenblatt.evidence.separation import (
     advice,
     coefficient_table,
     infinite_first,
+    list_rows,
     next_steps,
     spelled,
     summary,
-    which_rows,
 )
 from rosenblatt.evidence.separation import separation as ask
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.regression import Regression, read_regression
-from rosenblatt.text import join_words, plural
+from rosenblatt.text import plural
 
 EXIT = {"none": 0, "quasi-complete": 1, "complete": 1, "undecided": 2}
 SHOWN = 40
@@ -112,17 +112,20 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     except ValueError as error:
         raise DataError(f"{source.name}: ", *error.args) from None
     s = replace(s, row_names=found.row_names)
-    _show(console, s, found)
+    console.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
+    lines = list_rows(s, ", counted from 1")
+    if s.kind != "undecided":
+        _show_coefficients(console, s)
+        lines += advice(s, option)
+    lines += [f"Next, in Python: {code}  # {what}" for code, what in next_steps(s)]
+    for line in lines:
+        console.show(line)
     written = write_proof(console, proof, data, found.plan, s.proof)
     console.result({"data": source.name, **to_json(s, found), "proof": written})
     return EXIT[s.kind]
 
 
-def _show(console: Console, s: Separation, found: Regression) -> None:
-    console.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
-    if s.kind == "undecided":
-        _show_rows(console, s, found)
-        return
+def _show_coefficients(console: Console, s: Separation) -> None:
     shown = infinite_first(s)
     heading, *lines = coefficient_table(s, shown[:SHOWN])
     table = make_table(*heading)
@@ -131,21 +134,10 @@ def _show(console: Console, s: Separation, found: Regression) -> None:
     console.show(table)
     if len(shown) > SHOWN:
         console.show(f"… and {plural(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
-    _show_rows(console, s, found)
-    for line in advice(s, option):
-        console.show(line)
-    for code, what in next_steps(s):
-        console.show(f"Next, in Python: {code}  # {what}")
-
-
-def _show_rows(console: Console, s: Separation, found: Regression) -> None:
-    if s:
-        rows = [found.row_names.name(n) for n in s.rows.tolist()]
-        console.show(f"{which_rows(s)}, counted from 1: {join_words(rows, most=12)}.")
 
 
 def to_json(s: Separation, found: Regression) -> dict[str, Any]:
-    """Return the result as JSON, with rows counted from 1, as in messages."""
+    """Return the result as a dict for JSON, with rows counted from 1, as in messages."""
     target = found.plan.target[0] if found.plan.target else None
     table = s.limit.table if s.limit is not None else None
     estimates = table.estimates if table else dict.fromkeys(s.names, math.nan)

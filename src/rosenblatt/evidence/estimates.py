@@ -22,7 +22,7 @@ from scipy.sparse import csgraph
 
 from rosenblatt.clock import NEVER, Deadline
 from rosenblatt.engine import one_blas_thread
-from rosenblatt.evidence.families import INTERCEPT, Mask, Name, Observations, Question
+from rosenblatt.evidence.families import INTERCEPT, Mask, Name, Observations, SignedRegression
 from rosenblatt.evidence.likelihood import (
     LINKS,
     Array,
@@ -118,17 +118,17 @@ class LimitingModel:
     @classmethod
     def of(
         cls,
-        asked: Question,
+        regression: SignedRegression,
         separated: Mask,
         reasons: Mapping[Name, str],
         deadline: Deadline = NEVER,
     ) -> LimitingModel:
         """Create the limiting model without copying the design; it is fitted when first needed."""
         work = min(max(SPEED * deadline.left, LEAST), QUICK)
-        data = asked.data
+        data = regression.data
         assert data is not None
         if data.pairs is None:
-            return cls(asked.family, asked.names, reasons, data, ~separated, work=work)
+            return cls(regression.family, regression.names, reasons, data, ~separated, work=work)
         winners, losers = data.pairs
         joined, n = ~separated[: len(winners)], data.X.shape[0]
         ones = np.ones(int(joined.sum()), dtype=bool)
@@ -137,7 +137,7 @@ class LimitingModel:
         none = np.empty(0, dtype=bool)
         data = data._replace(pairs=None)
         components = components.astype(np.intp)
-        return cls(asked.family, asked.names, reasons, data, none, components, work)
+        return cls(regression.family, regression.names, reasons, data, none, components, work)
 
     def cost(self, fits: int = 1) -> float:
         """Estimate the number of multiplications that `fits` fits of the model take."""

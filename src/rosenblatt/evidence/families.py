@@ -97,7 +97,7 @@ class Observations(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class SignedRegression:
     """Regression to test for separation: signed rows, names of coefficients, and data."""
 
     family: str
@@ -155,7 +155,7 @@ class Rows(NamedTuple):
     note: str = ""
 
 
-def question_of(
+def sign_regression(
     design: Design,
     y: Any,
     family: str,
@@ -163,7 +163,7 @@ def question_of(
     sample_weight: Any = None,
     groups: Any = None,
     positions: Ints | None = None,
-) -> Question:
+) -> SignedRegression:
     """Create the signed rows of a regression from its design and target.
 
     Rows of weight 0 are left out. `positions` has the row number in the data of each row of the
@@ -216,7 +216,7 @@ def question_of(
         partners = np.full(len(rows.owners), -1)
         partners[: len(rows.pairs[1])] = kept[rows.pairs[1]]
     risk = rows.risk and rows.risk._replace(events=kept[rows.risk.events])
-    return Question(
+    return SignedRegression(
         family,
         fit_intercept and family not in NO_INTERCEPT,
         Constraints(Examples(rows.X, rows.sign, SIGNS, None, 0.0), rows.pinned),

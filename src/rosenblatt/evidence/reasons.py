@@ -32,7 +32,7 @@ from rosenblatt.evidence.cone import (
     extend_span,
 )
 from rosenblatt.evidence.decision import divide_out
-from rosenblatt.evidence.families import SIGNS, Constraints, Ints, Mask, Question
+from rosenblatt.evidence.families import SIGNS, Constraints, Ints, Mask, SignedRegression
 from rosenblatt.evidence.modular import (
     exact_products,
     find_pivots,
@@ -139,17 +139,17 @@ class Space(NamedTuple):
 
 
 def find_reasons(
-    asked: Question, found: Partition, watch: Watch
+    regression: SignedRegression, found: Partition, watch: Watch
 ) -> tuple[list[str], list[str], str]:
     """Decide why each estimate is finite or infinite, and which columns to drop.
 
     Returns a reason per coefficient, the columns to drop so that no estimate is infinite, and why
     some of these results are missing, if the search was interrupted or takes too long.
     """
-    why, drop, reason = [UNDECIDED] * len(asked.names), list[str](), ""
+    why, drop, reason = [UNDECIDED] * len(regression.names), list[str](), ""
     try:
-        space = None if found.spanning is not None else _sparse_space(asked, found, watch)
-        space = space or _dense_space(asked, found, watch)
+        space = None if found.spanning is not None else _sparse_space(regression, found, watch)
+        space = space or _dense_space(regression, found, watch)
         why, F = space.why, space.functions
         part_of, place = (np.full(F.shape[1], -1) for _ in range(2))
         for p, (columns, _) in enumerate(space.parts):
@@ -171,16 +171,16 @@ def find_reasons(
             else:
                 why[j] = EITHER if len(signs) == 2 else UP if signs == {1} else DOWN
         if found.separated.any() and space.whole is not None:
-            drop = find_droppable(space, asked)
+            drop = find_droppable(space, regression)
     except (KeyboardInterrupt, OutOfTimeError) as end:
         reason = f"{explain_end(end)} before all was known about the coefficients"
     return why, drop, reason
 
 
-def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | None:
+def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space | None:
     """Find a sparse integer basis of the directions, or return None if numbers grow too large."""
-    examples, separated = asked.constraints.examples, found.separated
-    deadline = deadline_of(asked.constraints, watch)
+    examples, separated = regression.constraints.examples, found.separated
+    deadline = deadline_of(regression.constraints, watch)
     X = sparse.csr_array(examples.X)
     basis = found.basis
     if basis is None:
@@ -194,7 +194,7 @@ def _sparse_space(asked: Question, found: Partition, watch: Watch) -> Space | No
     if W is None or left is None:
         return None
     W = (sparse.diags_array(examples.y[rows].astype(np.float64)) @ W).tocsr()
-    functions = basis[: len(asked.names)]
+    functions = basis[: len(regression.names)]
     moved = np.diff(functions.indptr) > 0
     loose = (functions @ left[1]).tocsr()
     loose.eliminate_zeros()
@@ -233,10 +233,10 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
     return list(zip(np.split(by_row, row_ends), columns_of_parts, strict=True))
 
 
-def _dense_space(asked: Question, found: Partition, watch: Watch) -> Space:
+def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space:
     """Describe the directions of a dense design, where F is the identity and g is γ."""
-    examples, deadline = asked.constraints.examples, watch.deadline
-    rows, count = np.flatnonzero(found.separated), len(asked.names)
+    examples, deadline = regression.constraints.examples, watch.deadline
+    rows, count = np.flatnonzero(found.separated), len(regression.names)
     spanning = found.spanning
     if spanning is None:
         overlap = np.flatnonzero(~found.separated)
@@ -273,11 +273,11 @@ def _determined(quotient: Quotient, dimension: int) -> Mask:
     return result
 
 
-def find_droppable(space: Space, asked: Question) -> list[str]:
+def find_droppable(space: Space, regression: SignedRegression) -> list[str]:
     """Find a small set of columns, one if possible, without which no row is separated."""
     whole, F, why = space.whole, space.moved, space.why
     assert whole is not None
-    places = asked.columns
+    places = regression.columns
 
     def without(names: Sequence[str]) -> Vector | None:
         functions = F[[j for name in names for j in places[name]]]

@@ -1,20 +1,16 @@
-"""Read a regression from arrays, a frame, a formula or a model, and create its signed rows.
-
-A regression may be given as X and y, as a frame or a file and the names of columns, as a formula
-and its data, or as a model of another package.
-"""
+"""Reading of a regression from arrays, a frame, a file, a formula, or another package's model."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.adapters import ForeignModel, read_foreign_model
 from rosenblatt.checks import one_of
 from rosenblatt.errors import (
     FROM_ZERO,
@@ -33,22 +29,48 @@ from rosenblatt.evidence.families import (
     NO_ROWS,
     Design,
     Ints,
-    Question,
+    SignedRegression,
     as_design,
     encode_dummies,
     join_columns,
-    question_of,
+    sign_regression,
 )
 from rosenblatt.examples import as_table
 from rosenblatt.read.inputs import Target, column_of, find_input, is_frame, names_of, select
 from rosenblatt.tables import as_column, column_names
-from rosenblatt.text import join_words, quote_column
+from rosenblatt.text import join_words, plural, quote_column
 
 if TYPE_CHECKING:
     from rosenblatt.read.formula import Formula
 
+# Classes of statsmodels whose name determines the family.
+MODELS = {
+    "Logit": "binomial",
+    "Probit": "binomial",
+    "MNLogit": "multinomial",
+    "OrderedModel": "ordinal",
+    "PHReg": "cox",
+    "ConditionalLogit": "conditional",
+    "Poisson": "poisson",
+    "GeneralizedPoisson": "poisson",
+    "NegativeBinomial": "poisson",
+    "NegativeBinomialP": "poisson",
+}
+# Families of a GLM and their links, with the family of `separation` that each pair has. With a log
+# link, only rows with y = 0 can make estimates infinite. The Gaussian and inverse Gaussian families
+# are missing: there, even y > 0 does not keep the fitted mean away from 0.
+RISING = ("logit", "probit", "cloglog", "loglog", "cauchy", "cdflink")
+COUNTS = ("Binomial", "Poisson", "NegativeBinomial", "Tweedie", "Gamma")
+LINKS = dict.fromkeys(product(["Binomial"], RISING), "binomial")
+LINKS |= dict.fromkeys(product(COUNTS, ["log"]), "poisson")
+LINKS["Binomial", "log"] = "log-binomial"
+# Links of a GLM whose estimates are fitted here.
+FITTED = {"Binomial": ("logit", "probit", "cloglog", "loglog", "log"), "Poisson": ("log",)}
 
-def question(
+UNFITTED = "the estimates of {} cannot be fitted here; fit your model without the rows in s.rows."
+
+
+def find_regression(
     X: Any,
     y: Any,
     family: str | None,
@@ -56,8 +78,8 @@ def question(
     sample_weight: Any = None,
     groups: Any = None,
     target: Target = None,
-) -> Question:
-    """Read a regression from arrays, a frame, a formula or a model; create its signed rows.
+) -> SignedRegression:
+    """Read a regression in any form that `separation` takes, and create its signed rows.
 
     The forms are X and y, a frame or a file and the column of its target, a formula and its data,
     and a model.
@@ -68,7 +90,9 @@ def question(
         groups = model.groups if groups is None else groups
         if model.formula is None:
             design = Design(model.X, model.names)
-            regression = question_of(design, model.y, model.family, False, sample_weight, groups)
+            regression = sign_regression(
+                design, model.y, model.family, False, sample_weight, groups
+            )
             return replace(_add_likelihood(regression, model), row_names=model.row_names)
         given = _find_columns(model.formula, model.X, None, sample_weight, groups)
         regression = _create_rows(given._replace(rows=model.rows), model.family, fit_intercept)
@@ -79,8 +103,8 @@ def question(
     return _create_rows(given, family, fit_intercept)
 
 
-def _create_rows(given: Given, family: str, fit_intercept: bool) -> Question:
-    """Create the signed rows of a table with its target, or of a formula with its data."""
+def _create_rows(given: Given, family: str, fit_intercept: bool) -> SignedRegression:
+    """Create the signed rows of a regression from its table or its formula."""
     notes, left_out = list[Message](), NO_ROWS
     with with_index_labels(given.row_names):
         rows, y, weights, groups = given.rows, given.y, given.weights, given.groups
@@ -108,13 +132,13 @@ def _create_rows(given: Given, family: str, fit_intercept: bool) -> Question:
                 None if column is None else as_column(column)[built.rows]
                 for column in (weights, groups)
             )
-        regression = question_of(design, y, family, fit_intercept, weights, groups, rows)
+        regression = sign_regression(design, y, family, fit_intercept, weights, groups, rows)
     notes += regression.notes
     return replace(regression, notes=tuple(notes), left_out=left_out, row_names=given.row_names)
 
 
-def _add_likelihood(regression: Question, model: ForeignModel) -> Question:
-    """Add a model's offset, link and treatment of ties to the data of the likelihood."""
+def _add_likelihood(regression: SignedRegression, model: ForeignModel) -> SignedRegression:
+    """Add the offset, link and treatment of ties of a model to a regression."""
     assert regression.data is not None
     offset = model.offset
     if offset is not None:  # rows of the model, from 0, unless it has original numbers for them
@@ -126,7 +150,7 @@ def _add_likelihood(regression: Question, model: ForeignModel) -> Question:
 
 
 class Given(NamedTuple):
-    """Input from the user: a table and a target, or a formula and its data."""
+    """Data of a regression as the user gave it: a table and a target, or a formula and a table."""
 
     X: Any
     y: Any
@@ -138,7 +162,7 @@ class Given(NamedTuple):
 
 
 def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> Given:
-    """Find and read the columns of target, weights and groups in a frame or a file."""
+    """Find the target, weights and groups of a regression, which may be named columns."""
     from rosenblatt.read.columns import to_arrow
     from rosenblatt.read.formula import Formula
     from rosenblatt.read.plan import ColumnOptions, find_column
@@ -198,7 +222,7 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
 
 
 def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:
-    """Return a note on constant columns besides the intercept, or an empty list."""
+    """Return a list with a note on constant columns besides the intercept, or an empty list."""
     X, n = design.X[:, 1:], design.X.shape[0]
     if isinstance(X, np.ndarray):
         constant = np.flatnonzero((X[:1] == X).all(axis=0) & (X[0] != 0))
@@ -214,10 +238,10 @@ def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:
 
 
 def design_of(X: Any, fit_intercept: bool = True) -> Design:
-    """Convert an array, a CSR matrix or a frame to a design.
+    """Convert an array, a CSR matrix or a frame to a design matrix with names.
 
-    Columns of text or categories become a dummy for each level but the first, which is the
-    reference; without intercept the first such column keeps all its levels. Columns without
+    A column of text or categories becomes a dummy column for each level but the first, the
+    reference; without an intercept, the first such column keeps all its levels. Columns without
     names are called x1, x2, …
 
     Examples
@@ -239,8 +263,8 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
 def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
     """Encode each column of a frame as numbers; yield tables and column names.
 
-    A column of text or categories becomes one dummy column per level, without the first level
-    unless `keep_all`; then only the first such column keeps all levels.
+    A column of text or categories becomes one dummy column per level but the first. If `keep_all`,
+    the first such column keeps all its levels.
     """
     import pyarrow as pa
 
@@ -266,7 +290,10 @@ def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
 
 
 def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the level of each cell as an index, and the levels, sorted unless declared."""
+    """Return the levels of a column, sorted unless its type declares them, and each cell's index.
+
+    The indices come first.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -286,3 +313,154 @@ def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]
     places = np.zeros(len(levels), dtype=np.intp)
     places[order] = np.arange(len(order))
     return places[codes], [levels[k] for k in order]
+
+
+class ForeignModel(NamedTuple):
+    """Data and settings of a regression, read from a model of another package.
+
+    The data are a table X and a target y or, if there is a formula, a data frame.
+    """
+
+    X: Any  # a table of numbers, or the data of a formula
+    names: tuple[str, ...]  # of the columns, including the intercept
+    y: Any
+    family: str
+    weights: Any = None  # 0.0 for a row that does not count; None if all are 1
+    groups: Any = None
+    formula: str | None = None
+    rows: Any = None  # number of each row in the original data, from 0, if rows were left out
+    offset: Any = None  # added to the linear predictor; None if it is 0
+    efron: bool = False  # whether Cox regression treats ties by Efron's method, not Breslow's
+    link: str = ""  # link of a binomial regression; empty for the default of its family
+    unfitted: str = ""  # reason if the estimates cannot be fitted here
+    note: str = ""
+    row_names: RowNames = FROM_ZERO
+
+
+def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
+    """Read data and settings from a model of statsmodels or pyfixest.
+
+    `family` is used instead of the model's family if it is given.
+    """
+    if type(model).__module__.startswith("pyfixest."):
+        return _read_pyfixest(model, family)
+    model = getattr(model, "model", model)
+    if not (hasattr(model, "exog") and hasattr(model, "endog")):
+        raise TypeError(
+            "give X and y, a formula and a frame, or a model or result of statsmodels or "
+            f"pyfixest: a {type(model).__name__} has no exog and endog."
+        )
+    X = as_table(np.asarray(model.exog, dtype=np.float64))
+    names = [str(name) for name in list(getattr(model, "exog_names", []))[: X.shape[1]]]
+    names += [f"x{j}" for j in range(len(names) + 1, X.shape[1] + 1)]
+    given = [getattr(model, name, None) for name in ("freq_weights", "var_weights")]
+    counts = [np.asarray(w, dtype=np.float64) for w in given if w is not None]
+    if type(getattr(model, "family", None)).__name__ == "Binomial":
+        trials = np.asarray(getattr(model, "n_trials", 1), dtype=np.float64)
+        counts.append(np.broadcast_to(trials, len(X)))
+    weights = np.multiply.reduce(counts) if counts else None
+    family, link, unfitted = _find_family(model, family)
+    y, labels = np.asarray(model.endog), getattr(model, "_ynames_map", None)
+    groups = None
+    if family == "multinomial" and labels and y.ndim == 1:
+        # Labels in the order of the model, whose first label is the reference.
+        labels = [labels[key] for key in sorted(labels)]
+        if sorted(labels) == labels:
+            y = np.array(labels)[y.astype(np.intp)]
+    elif family == "ordinal":
+        y = y.argmax(axis=1) if y.ndim == 2 else y  # a formula makes dummy columns of the target
+        names_of_levels = list(getattr(model, "labels", []))
+        if len(names_of_levels) > y.max() and hasattr(model, "k_levels"):
+            import pandas as pd  # installed, because statsmodels needs pandas too
+
+            y = pd.Categorical.from_codes(y.astype(np.intp), names_of_levels, ordered=True)
+    elif family == "cox" and hasattr(model, "status"):
+        if model.entry is not None:
+            raise ValueError("delayed entry is not supported; fit the model without entry=.")
+        event = np.ones(len(y)) if model.status is None else model.status
+        y, groups = np.column_stack((y, event)), model.strata
+    elif family == "conditional":
+        groups = np.asarray(model.groups)
+    efron = getattr(model, "ties", "") == "efron"
+    labels = getattr(getattr(model, "data", None), "row_labels", None)  # of the rows it kept
+    return ForeignModel(
+        *(X, tuple(names), y, family, weights, groups),
+        offset=_offset(model, len(X)),
+        efron=efron,
+        link=link,
+        unfitted=unfitted,
+        row_names=RowNames.of_index(labels),
+    )
+
+
+def _read_pyfixest(fit: Any, family: str | None) -> ForeignModel:
+    """Read the formula and the data of a fit of pyfixest's fepois or feglm."""
+    name = type(fit).__name__
+    known = {"Fepois": "poisson", "Felogit": "binomial", "Feprobit": "binomial"}.get(name)
+    if family is None and known is None:
+        raise ValueError(
+            f"a fit of class {name} is not supported (estimates of least squares are always "
+            "finite); give a fit of fepois, or of feglm with the family logit or probit."
+        )
+    data = getattr(fit, "_data", None)
+    if data is None or not hasattr(data, "columns"):
+        raise ValueError(
+            "the fit has no data: it was made with lean=True or store_data=False; give the formula "
+            "and the frame."
+        )
+    left_out = int(getattr(fit, "n_separation_na", None) or 0)
+    note = (
+        f"pyfixest had left out {plural(left_out, 'row')} as separated before it fitted: give the "
+        "formula and the frame to know which estimates these make infinite"
+    )
+    weights, offset = (
+        data[column].to_numpy(np.float64) if (column := getattr(fit, attribute, None)) else None
+        for attribute in ("_weights_name", "_offset_name")
+    )
+    return ForeignModel(
+        *(data.reset_index(drop=True), (), None, family or known or "", weights),
+        formula=fit._fml,
+        rows=data.index.to_numpy(),  # pyfixest sets the index to the original row numbers
+        offset=offset,
+        link="probit" if name == "Feprobit" else "",
+        note=note if left_out else "",
+    )
+
+
+def _offset(model: Any, n: int) -> Any:
+    """Return the offset plus log exposure of a model, or None if the sum is 0 in all rows."""
+    if hasattr(model, "_offset_exposure"):  # a GLM
+        parts = [model._offset_exposure]
+    else:  # a count model keeps the logarithm of the exposure
+        parts = [getattr(model, name, None) for name in ("offset", "exposure")]
+    known = [np.asarray(part, dtype=np.float64) for part in parts if part is not None]
+    total = np.broadcast_to(np.add.reduce(known), n) if known else np.zeros(n)
+    return total if total.any() else None
+
+
+def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
+    """Return the family of a model, its link if binomial, and why it cannot be fitted, or ""."""
+    name, own = type(model).__name__, getattr(model, "family", None)
+    link, found = "probit" if name == "Probit" else "", MODELS.get(name)
+    if own is not None:
+        kind, called = type(own).__name__, type(getattr(own, "link", None)).__name__
+        name = f"{kind} with the link {called}"
+        called = called.casefold()  # older releases of statsmodels also have lowercase names
+        found, fitted = LINKS.get((kind, called)), called in FITTED.get(kind, ())
+        link = called if fitted and kind == "Binomial" else ""
+    elif name == "OrderedModel":
+        fitted = (
+            getattr(model.distr, "name", "") == "logistic"
+            and _offset(model, len(model.exog)) is None
+        )
+    elif name in ("PHReg", "ConditionalLogit"):
+        fitted = all(getattr(model, what, None) is None for what in ("entry", "offset"))
+    else:
+        fitted = name in ("Logit", "Probit", "MNLogit", "Poisson")
+    family = family or found
+    if family is None:
+        raise ValueError(
+            f"rosenblatt does not know whether estimates of {name} can be infinite; "
+            "give family=, one of the families of rosenblatt.separation."
+        )
+    return family, link, "" if fitted else UNFITTED.format(name)

@@ -1,4 +1,4 @@
-"""Separation: which estimates of a regression are infinite and why, with a proof."""
+"""Separation: which estimates of a regression are infinite, why, and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from rosenblatt.checks import positive_number
 from rosenblatt.clock import Deadline, OutOfTimeError
 from rosenblatt.errors import FROM_ZERO, Message, Parameter, RowNames
-from rosenblatt.evidence.certificate import ProofError, Vector
+from rosenblatt.evidence.certificate import ProofError
 from rosenblatt.evidence.cone import Watch, explain_end, partition
 from rosenblatt.evidence.estimates import GLM, LimitingModel, ReducedModel
 from rosenblatt.evidence.families import (
     INTERCEPT,
     Name,
-    Question,
+    SignedRegression,
     as_design,
-    question_of,
+    sign_regression,
 )
 from rosenblatt.evidence.integers import EXACT
 from rosenblatt.evidence.minnorm import SolverProgress
@@ -35,7 +35,7 @@ from rosenblatt.evidence.reasons import (
     UP,
     find_reasons,
 )
-from rosenblatt.evidence.regressioninput import question
+from rosenblatt.evidence.regressioninput import find_regression
 from rosenblatt.evidence.separationproof import (
     SeparationProof,
     data_of,
@@ -51,7 +51,7 @@ SHOWN = 60  # most coefficients in a table; if there are more, infinite ones com
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Infinite estimates of a regression, the rows that cause them, and the proof.
+    """Infinite estimates of a regression, the rows that cause them, and a proof.
 
     Parameters
     ----------
@@ -66,12 +66,13 @@ class Separation:
     reasons : mapping
         Explanation of each estimate, by name: finite, infinite or not identified.
     rows : array of int
-        The rows, from 0, that are separated: their fitted mean lies on the boundary. For ordinal
-        models, a fitted cumulative probability next to their label does. For Cox models, these are
-        the events whose risk set has a row with a fitted hazard of 0 relative to theirs. For
-        conditional models, these are the cases and controls of pairs in which the fitted odds of
-        the control are 0 relative to those of the case. If undecided, these are the rows that were
-        known to be separated when the time was over.
+        The rows, from 0, that are separated: their fitted mean lies on the boundary of the
+        possible means, such as a probability of 0 or 1. For ordinal models, a fitted cumulative
+        probability next to their label does. For Cox models, these are the events whose risk set
+        has a row with a fitted hazard of 0 relative to theirs. For conditional models, these are
+        the cases and controls of pairs in which the fitted odds of the control are 0 relative to
+        those of the case. If undecided, these are the rows that were known to be separated when
+        the time was over.
     direction : array
         Direction γ of the coefficients: positive on `rows` as the family signs them, exactly 0 on
         the others. Its numbers are integers, as floats if float64 represents all of them exactly.
@@ -121,17 +122,17 @@ class Separation:
 
     @property
     def coefficients(self) -> dict[Name, float]:
-        """Kind of each estimate: 0.0 if finite, inf or -inf, else nan (see `reasons`)."""
+        """Limit of each estimate: 0.0 if it is finite, inf or -inf; else nan (see `reasons`)."""
         return {name: ESTIMATES[self.reasons[name]] for name in self.names if self.reasons}
 
     @property
     def estimates(self) -> dict[Name, float]:
-        """Estimates fitted on the overlapping rows; inf, -inf or nan if not finite."""
+        """Estimate of each coefficient, fitted on the overlapping rows; inf, -inf or nan."""
         return self._limit.estimates
 
     @property
     def standard_errors(self) -> dict[Name, float]:
-        """Standard errors from the observed information; nan if the estimate is not finite."""
+        """Standard error of each estimate; nan if the estimate is not finite."""
         return self._limit.standard_errors
 
     @property
@@ -169,8 +170,8 @@ class Separation:
     def reduced(self) -> ReducedModel:
         """Return the overlapping rows as a design to fit in another package.
 
-        Its columns are linearly independent on these rows. A fit of it has no separation, and
-        yields the finite estimates of the whole regression.
+        Its columns are linearly independent on these rows. There is no separation in it, and its
+        fit has the finite estimates of the whole regression.
         """
         return self._limit.reduced()
 
@@ -181,7 +182,20 @@ class Separation:
         return self.limit
 
     def __str__(self) -> str:
-        return _render_report(self)
+        rows = ["", *list_rows(self)] if self else []
+        if self.kind == "undecided":
+            return "\n".join([summary(self), *rows])
+        table = coefficient_table(self)
+        wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [summary(self) + ".", ""]
+        for name, *cells, why in table:
+            middle = [cell.rjust(w) for cell, w in zip(cells, wide[1:-1], strict=True)]
+            lines.append("  ".join((name.ljust(wide[0]), *middle, why)).rstrip())
+        lines += _count_unlisted(self) + rows + advice(self)
+        if steps := next_steps(self):
+            code = max(len(some) for some, _ in steps)
+            lines += ["", *(f"{some:<{code}}  # {what}" for some, what in steps)]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<Separation: {summary(self)}>"
@@ -206,7 +220,7 @@ def separation(
     data: Any = None,
     time_limit: float | None = None,
 ) -> Separation:
-    """Decide which maximum likelihood estimates are infinite and which rows cause it, with a proof.
+    """Decide which estimates of a regression are infinite and which rows cause it, with a proof.
 
     Parameters
     ----------
@@ -263,15 +277,15 @@ def separation(
     if time_limit is not None:
         positive_number("time_limit", time_limit)
     with explain_parameters(separation):
-        regression = question(
+        regression = find_regression(
             X, y if data is None else data, family, fit_intercept, sample_weight, groups, target
         )
     with SolverProgress() as progress:
         return separation_of(regression, Watch(progress.tell, Deadline.after(time_limit)))
 
 
-def separation_of(regression: Question, watch: Watch) -> Separation:
-    """Decide which signed rows of a regression are separated, with a proof and the reasons."""
+def separation_of(regression: SignedRegression, watch: Watch) -> Separation:
+    """Decide which estimates are infinite, given the signed rows of a regression."""
     undecided = Separation(
         *("undecided", regression.family, regression.names, regression.n_rows),
         row_names=regression.row_names,
@@ -282,7 +296,9 @@ def separation_of(regression: Question, watch: Watch) -> Separation:
     examples = constraints.examples
     try:
         found = partition(constraints, watch)
-        direction = _to_array(found.direction[:count])
+        direction: NDArray[Any] = np.array(found.direction[:count], dtype=object)
+        if all(abs(v) < EXACT for v in found.direction[:count]):
+            direction = direction.astype(np.float64)
         if found.reason:
             known = replace(undecided, reason=found.reason, direction=direction)
             if not any(found.direction):
@@ -326,22 +342,15 @@ def infinite_columns(examples: Examples) -> list[str]:
     """Return the features whose estimates in a logistic regression would be infinite."""
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
     table = as_design(examples.X, names, bool(examples.x0))
-    s = separation_of(question_of(table, examples.y, "binomial", True), Watch())
+    s = separation_of(sign_regression(table, examples.y, "binomial", True), Watch())
     if s.reason.startswith("interrupted"):
         raise KeyboardInterrupt
     infinite = [str(n) for n, why in s.reasons.items() if why in INFINITE]
     return [name for name in infinite if name != INTERCEPT]
 
 
-def _to_array(direction: Vector) -> NDArray[Any]:
-    """Convert integers to an array of floats if all are exact, else of Python integers."""
-    if all(abs(v) < EXACT for v in direction):
-        return np.array(direction, dtype=np.float64)
-    return np.array(direction, dtype=object)
-
-
 def spelled(name: Name) -> str:
-    """Return the name of a coefficient as text for a table."""
+    """Return the name of a coefficient as text; a pair becomes "label: column"."""
     return sanitize(name if isinstance(name, str) else f"{name[0]}: {name[1]}")
 
 
@@ -365,9 +374,9 @@ def summary(s: Separation) -> str:
 
 
 def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
-    """Return sentences on the finite estimates, on columns to drop, and on the data.
+    """Return sentences about the finite estimates, the columns to drop, and the data.
 
-    `spell` renders the names of parameters: as keywords, or as options of the command line.
+    `spell` returns the text for a parameter: a keyword, or an option of the command line.
     """
     texts = [s.reason] * bool(s.reason) + [note.render(spell) for note in s.notes]
     if len(s.left_out):
@@ -399,7 +408,7 @@ def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
 
 
 def next_steps(s: Separation) -> list[tuple[str, str]]:
-    """Return Python expressions to evaluate next, each with a description of its value."""
+    """Suggest Python expressions to evaluate next, each with a description of its value."""
     if not s or s.limit is None:
         return []
     steps, table = [], s.limit.table
@@ -435,30 +444,12 @@ def _describe_basis(s: Separation) -> str:
     return text + f" and {change} not change if {removed} removed."
 
 
-def _render_report(s: Separation) -> str:
-    rows = s.row_names.join(s.rows.tolist(), 12).split(" ", 1)[1] if s else ""
-    shown = ["", f"{which_rows(s)}: {rows}."] if s else []
-    if s.kind == "undecided":
-        return "\n".join([summary(s), *shown])
-    table = coefficient_table(s)
-    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [summary(s) + ".", ""]
-    for name, *cells, why in table:
-        middle = [cell.rjust(w) for cell, w in zip(cells, wide[1:-1], strict=True)]
-        lines.append("  ".join((name.ljust(wide[0]), *middle, why)).rstrip())
-    lines += _count_unlisted(s)
-    lines += shown + advice(s)
-    steps = next_steps(s)
-    code = max((len(some) for some, _ in steps), default=0)
-    lines += ["", *(f"{some:<{code}}  # {what}" for some, what in steps)] if steps else []
-    return "\n".join(lines)
-
-
 def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> list[tuple[str, ...]]:
-    """Return a heading and a line per coefficient: name, estimate, error, bound, reason.
+    """Return a table of the coefficients as tuples of text, with a heading.
 
-    Errors and bounds that take long to compute are left out. If there are many coefficients and
-    no names are given, the infinite ones come first.
+    The columns are name, estimate, standard error, bound and reason, without errors and bounds
+    that take long to compute. If `names` is not given, the table is cut after 60 coefficients, and
+    the infinite ones come first.
     """
     found = s.limit.table if s.limit is not None else None
     names = names or (list(s.reasons) if len(s.reasons) <= SHOWN else infinite_first(s)[:SHOWN])
@@ -481,7 +472,7 @@ def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> lis
 
 
 def infinite_first(s: Separation) -> list[Name]:
-    """Return the coefficients: infinite ones, then finite ones, then those not identified."""
+    """Sort the coefficients: infinite ones, then finite ones, then those not identified."""
     order = dict.fromkeys(INFINITE, 0) | {FINITE: 1}
     return sorted(s.reasons, key=lambda name: order.get(s.reasons[name], 2))
 
@@ -491,6 +482,12 @@ def _count_unlisted(s: Separation) -> list[str]:
     return [f"… and {plural(left, 'coefficient')} more, all in .reasons"] if left > 0 else []
 
 
-def which_rows(s: Separation) -> str:
-    """Return "Separated row" or "Separated rows", the heading of the list of separated rows."""
-    return "Separated row" if len(s.rows) == 1 else "Separated rows"
+def list_rows(s: Separation, counted: str = "") -> list[str]:
+    """Return a sentence that names the separated rows, in a list that is empty if there are none.
+
+    `counted` is a remark on how rows are counted.
+    """
+    if not s:
+        return []
+    noun, _, numbers = s.row_names.join(s.rows.tolist(), 12).partition(" ")
+    return [f"Separated {noun}{counted}: {numbers}."]

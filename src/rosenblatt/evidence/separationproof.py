@@ -32,10 +32,10 @@ from rosenblatt.evidence.certificate import (
     to_hex,
 )
 from rosenblatt.evidence.checker import check_sum, fingerprint
-from rosenblatt.evidence.families import Question
+from rosenblatt.evidence.families import SignedRegression
 from rosenblatt.evidence.integers import product_signs, sum_of_rows
 from rosenblatt.evidence.modular import Pivots, proved_rank, whole_products
-from rosenblatt.evidence.regressioninput import question
+from rosenblatt.evidence.regressioninput import find_regression
 from rosenblatt.examples import Examples
 from rosenblatt.read.inputs import Target
 from rosenblatt.text import render_card
@@ -193,7 +193,7 @@ class SeparationProof(SavedProof):
             If y is missing and X is not a model.
         """
         with refuse_other_data():
-            regression = question(
+            regression = find_regression(
                 X, y, self.family, self.fit_intercept, sample_weight, groups, target
             )
         if data_of(regression) != self.data:
@@ -202,7 +202,7 @@ class SeparationProof(SavedProof):
             self.check_evidence(regression)
         return True
 
-    def check_evidence(self, regression: Question) -> NDArray[np.bool_]:
+    def check_evidence(self, regression: SignedRegression) -> NDArray[np.bool_]:
         """Check the direction and multipliers; return a mask of the separated signed rows."""
         examples, pinned = regression.constraints
         examples = examples.merged()
@@ -270,7 +270,7 @@ class SeparationProof(SavedProof):
         return render_card("Proof of separation", facts)
 
 
-def data_of(regression: Question) -> str:
+def data_of(regression: SignedRegression) -> str:
     """Return the checksum that identifies the data of a proof: its signed and pinned rows."""
     digest = hashlib.sha256(fingerprint(regression.constraints.examples.merged()).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
@@ -280,7 +280,7 @@ def data_of(regression: Question) -> str:
     return digest.hexdigest()
 
 
-def kind_of(regression: Question, separated: NDArray[np.bool_]) -> str:
+def kind_of(regression: SignedRegression, separated: NDArray[np.bool_]) -> str:
     """Return whether separation is "none", "quasi-complete" or "complete", given its rows."""
     if not separated.any():
         return "none"
