@@ -1,8 +1,8 @@
 """Estimates of regressions in which some are infinite, from the limiting model.
 
-Along the direction of separation the likelihood approaches that of a limiting model, in which the
-separated rows no longer count: their probability is 1, or in a multinomial or ordinal model some
-labels have probability 0 for them, or in a Cox or conditional model rows leave their risk set or
+Along the direction of separation, the likelihood approaches that of a *limiting model*, in which
+the separated rows no longer matter. They have probability 1; or, in a multinomial or ordinal model,
+some labels have probability 0; or, in a Cox or conditional model, rows leave their risk set or
 matched set. The finite estimates are those of the limiting model. An infinite estimate has a
 one-sided bound instead: the value at which the profile likelihood is significantly below its
 supremum.
@@ -54,15 +54,8 @@ QUICK, LEAST = 3e9, 3e7  # multiplications that a printed table may cost, withou
 SPEED = 1e9  # assumed multiplications per second
 
 
-class Basis(NamedTuple):
-    """Columns Z that span a design, and a matrix T that maps their coefficients to the design's."""
-
-    Z: Any
-    T: Array
-
-
 class Table(NamedTuple):
-    """Estimates, standard errors and bounds to print, without bounds that take long to compute."""
+    """Estimates, standard errors and bounds to print; no bounds if they take long to compute."""
 
     estimates: dict[Name, float]
     errors: dict[Name, float]
@@ -70,16 +63,18 @@ class Table(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Fitted coefficients (0 where not identified), standard errors and log-likelihood."""
+    """Fitted coefficients, their standard errors, and the log-likelihood."""
 
-    estimates: Array
+    estimates: Array  # 0 if not identified
     errors: Array
     log_likelihood: float
 
 
 @dataclass(frozen=True, eq=False)
 class ReducedModel:
-    """The overlapping rows, with independent columns, as data for another package.
+    """The overlapping rows of a regression, as data for another package.
+
+    The columns are linearly independent on these rows.
 
     Parameters
     ----------
@@ -105,13 +100,13 @@ class ReducedModel:
 
 @dataclass(frozen=True, eq=False)
 class LimitingModel:
-    """The regression whose likelihood is the limit along the direction of separation."""
+    """The model that the likelihood of a regression approaches along a separating direction."""
 
     family: str
     names: tuple[Name, ...]
     reasons: Mapping[Name, str]
     data: Observations
-    overlapping: Mask  # for each signed row whether it overlaps; empty if there are components
+    overlapping: Mask  # whether each signed row overlaps; empty if there are components
     components: NDArray[np.intp] | None = None  # strata or matched sets of the limiting model
     work: float = QUICK  # multiplications that the printed table may cost
 
@@ -123,7 +118,7 @@ class LimitingModel:
         reasons: Mapping[Name, str],
         deadline: Deadline = NEVER,
     ) -> LimitingModel:
-        """Create the limiting model without copying the design; it is fitted when first needed."""
+        """Create the limiting model of a regression; it is fitted when first needed."""
         work = min(max(SPEED * deadline.left, LEAST), QUICK)
         data = regression.data
         assert data is not None
@@ -140,7 +135,7 @@ class LimitingModel:
         return cls(regression.family, regression.names, reasons, data, none, components, work)
 
     def cost(self, fits: int = 1) -> float:
-        """Estimate the number of multiplications that `fits` fits of the model take."""
+        """Estimate the number of multiplications that fitting the model takes, `fits` times."""
         width, entries = float(len(self.names)), int(self.data.X.size)
         return fits * 20 * width * (entries + width**2)
 
@@ -158,14 +153,14 @@ class LimitingModel:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the design is sparse, with too many columns for an information matrix."""
+        """Whether the design is sparse and too wide for a dense information matrix."""
         dense = isinstance(self.data.X, np.ndarray) or len(self.names) <= WIDE
         return not dense and self.family in GLM and self.data.link != "log"
 
     @cached_property
     @one_blas_thread()
     def fitted(self) -> Fitted:
-        """The fitted limiting model, computed when first read."""
+        """Coefficients, standard errors and log-likelihood, computed when first read."""
         if why := self.not_to_fit():
             raise ValueError(why)
         size, data, rows = len(self.names), self.data, self._rows(limit=True)
@@ -175,11 +170,10 @@ class LimitingModel:
             y, likelihood = data.y[rows], (*self._weights_and_offset(rows), self._terms)
             wanted = self._finite[:MOST_COEFFICIENTS]
             return Fitted(*maximize_by_cg(data.X[rows], y, *likelihood, wanted))
-        basis = self._basis(rows, limit=True)
-        evaluate, start, T = self._likelihood(rows, basis, limit=True)
-        free = _independent(evaluate(start)[2])
+        evaluate, start, T, Z = self._likelihood(rows, limit=True)
+        free = _identified(evaluate(start)[2])
         b, value, _ = maximize(evaluate, start, free)
-        if not self._is_inside(rows, basis, b):
+        if not self._is_inside(rows, Z, b):
             raise ValueError(
                 "the likelihood is largest where some fitted probability is 1, on the boundary of "
                 "the model, where estimates have no standard errors; use the family binomial."
@@ -193,7 +187,7 @@ class LimitingModel:
     @cached_property
     @one_blas_thread()
     def bounds(self) -> dict[Name, float]:
-        """One-sided 95 % bound of each estimate that is +inf or -inf, computed when first read."""
+        """One-sided 95 % bound of each estimate that is inf or -inf, computed when first read."""
         signs = {name: {UP: 1.0, DOWN: -1.0}.get(self.reasons[name]) for name in self.names}
         if not any(signs.values()):
             return {}
@@ -201,23 +195,22 @@ class LimitingModel:
             raise ValueError(why)
         least = self.fitted.log_likelihood - DROP
         rows = self._rows(limit=False)
-        basis = self._basis(rows, limit=False)
-        evaluate, start, T = self._likelihood(rows, basis, limit=False)
-        free = _independent(evaluate(start)[2])
+        evaluate, start, T, Z = self._likelihood(rows, limit=False)
+        free = _identified(evaluate(start)[2])
         free = np.eye(len(start)) if free is None else free
         found = {}
         for j, (name, sign) in enumerate(signs.items()):
             if sign and T[j].any():  # all zeros where floats cannot tell the column from 0
                 bound, b = _lowest(evaluate, start, sign * T[j], free, least)
-                if self._is_inside(rows, basis, b):
+                if self._is_inside(rows, Z, b):
                     found[name] = sign * bound
         return found
 
-    def _is_inside(self, rows: NDArray[np.intp], basis: Basis, b: Array) -> bool:
-        """Return whether all fitted probabilities are at most 1, as log-binomial models require."""
+    def _is_inside(self, rows: NDArray[np.intp], Z: Any, b: Array) -> bool:
+        """Return whether fitted probabilities are at most 1, which a log link does not ensure."""
         if self.data.link != "log":
             return True
-        return bool((basis.Z @ b + self._weights_and_offset(rows)[1]).max() <= 1e-9)
+        return bool((Z @ b + self._weights_and_offset(rows)[1]).max() <= 1e-9)
 
     @property
     def _terms(self) -> Terms:
@@ -232,7 +225,7 @@ class LimitingModel:
 
     @one_blas_thread()
     def reduced(self) -> ReducedModel:
-        """Return the rows that overlap, with columns that are linearly independent on them."""
+        """Return the overlapping rows as a design with linearly independent columns."""
         if self.family in ("multinomial", "ordinal"):
             raise ValueError(
                 f"with family={self.family!r} there is no reduced design, because a row can be "
@@ -306,7 +299,7 @@ class LimitingModel:
 
     @cached_property
     def table(self) -> Table | None:
-        """Estimates, standard errors and bounds to print; None if slow or not computable."""
+        """Estimates, standard errors and bounds to print; None if slow or impossible to compute."""
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
             wide = 50.0 * self.data.X.size * (10 + len(self._finite))
@@ -342,7 +335,7 @@ class LimitingModel:
         return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
-        """Return the numbers of all rows or, with `limit`, of those in the limiting model."""
+        """Return the row numbers of the limiting model or, if not `limit`, of the regression."""
         if not limit:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
@@ -353,14 +346,17 @@ class LimitingModel:
         return np.flatnonzero(possible > (self.family == "multinomial"))
 
     def _groups(self, *, limit: bool) -> NDArray[np.intp] | None:
-        """Return each row's matched set or stratum, or None if the family has neither."""
+        """Return the matched set or stratum of each row, or None if the family has neither."""
         if self.components is None or limit:
             return self.components
         whole = np.zeros(len(self.components), dtype=np.intp)
         return whole if self.data.groups is None else self.data.groups
 
-    def _basis(self, rows: NDArray[np.intp], *, limit: bool) -> Basis:
-        """Return columns that span the design on the given rows, orthogonal if few and dense."""
+    def _basis(self, rows: NDArray[np.intp], *, limit: bool) -> tuple[Any, Array]:
+        """Return columns that span the design on some rows, orthogonal if few and dense.
+
+        Also returns the matrix that maps coefficients of these columns to those of the design.
+        """
         X, groups = self.data.X, self._groups(limit=limit)
         part = X if len(rows) == X.shape[0] else X[rows]
         if groups is not None:
@@ -372,7 +368,7 @@ class LimitingModel:
                 length = np.abs(part).max(axis=0).toarray().ravel()
             scale = 1 / np.where(length > 0, length, 1.0)
             Z = part * scale if isinstance(part, np.ndarray) else part @ sparse.diags_array(scale)
-            return Basis(Z, np.diag(scale))
+            return Z, np.diag(scale)
         length = np.linalg.norm(part, axis=0)
         scale = 1 / np.where(length > 0, length, 1.0)
         Z, R, order = linalg.qr(part * scale, mode="economic", pivoting=True)
@@ -380,12 +376,13 @@ class LimitingModel:
         T = np.zeros((part.shape[1], rank))
         T[order[:rank]] = linalg.solve_triangular(R[:rank, :rank], np.eye(rank))
         size = np.sqrt(len(rows))  # makes entries of about 1, whatever the number of rows
-        return Basis(Z[:, :rank] * size, scale[:, None] * T * size)
+        return Z[:, :rank] * size, scale[:, None] * T * size
 
     def _possible(self, *, limit: bool) -> Mask:
-        """Return which labels or thresholds enter the likelihood of each row, as a mask.
+        """Return which labels or thresholds matter for the likelihood of each row, as a mask.
 
-        It has a column per label (multinomial), or one for each threshold of the label (ordinal).
+        It has a column per label (multinomial), or two for the thresholds above and below the
+        row's label (ordinal).
         """
         codes, overlapping = self.data.y.astype(np.intp), self.overlapping if limit else True
         highest = int(codes.max())
@@ -399,10 +396,14 @@ class LimitingModel:
         return sides
 
     def _likelihood(
-        self, rows: NDArray[np.intp], basis: Basis, *, limit: bool
-    ) -> tuple[Evaluate, Array, Array]:
-        """Return the log-likelihood function, a starting point, and a map to all coefficients."""
-        (Z, T), data, family = basis, self.data, self.family
+        self, rows: NDArray[np.intp], *, limit: bool
+    ) -> tuple[Evaluate, Array, Array, Any]:
+        """Return the log-likelihood function of some rows, and a point to start from.
+
+        Also returns the matrix that maps its arguments to the coefficients, and the columns that
+        it multiplies.
+        """
+        (Z, T), data, family = self._basis(rows, limit=limit), self.data, self.family
         start = np.zeros(T.shape[1])
         y = data.y[rows]
         weights, offset = self._weights_and_offset(rows)
@@ -414,30 +415,27 @@ class LimitingModel:
             elif data.link == "log":
                 wanted = np.log(np.clip(weights @ y / weights.sum(), 0.01, 0.9)) - offset
                 start = solve(gram(Z, np.ones(len(rows))), Z.T @ wanted)
-            return glm(Z, y, weights, offset, self._terms), start, T
+            return glm(Z, y, weights, offset, self._terms), start, T, Z
         groups = self._groups(limit=limit)
         if groups is not None:
             if family == "conditional":
-                return conditional(Z, y > 0, groups[rows]), start, T
+                return conditional(Z, y > 0, groups[rows]), start, T, Z
             event = y[:, 1] == 1
             strata = Strata(y[:, 0], event, groups[rows], weights)
-            return cox(Z, strata, event, weights, data.efron), start, T
+            return cox(Z, strata, event, weights, data.efron), start, T, Z
         codes = y.astype(np.intp)
         highest, possible = int(data.y.max()), self._possible(limit=limit)[rows]
         if family == "multinomial":
             start, T = np.zeros(highest * T.shape[1]), linalg.block_diag(*[T] * highest)
-            return multinomial(Z, codes, possible, weights), start, T
+            return multinomial(Z, codes, possible, weights), start, T, Z
         share = np.cumsum(np.bincount(data.y.astype(np.intp)))[:-1] / len(data.y)
         start = np.concatenate((np.log(share / (1 - share)), start))
-        return (
-            ordinal(Z, codes, possible, weights, highest),
-            start,
-            linalg.block_diag(np.eye(highest), T),
-        )
+        T = linalg.block_diag(np.eye(highest), T)
+        return ordinal(Z, codes, possible, weights, highest), start, T, Z
 
 
 def _too_many(what: str, count: int) -> str:
-    """Return why `count` coefficients are too many to compute `what`, or an empty text."""
+    """Return an error message if there are too many coefficients, or else an empty text."""
     if count <= MOST_COEFFICIENTS:
         return ""
     return (
@@ -448,10 +446,10 @@ def _too_many(what: str, count: int) -> str:
 
 
 def _center(X: Array, groups: NDArray[np.intp]) -> Array:
-    """Subtract group means from the rows; columns constant in each group become exactly zero.
+    """Subtract the mean of its group from each row.
 
-    The first row of each group is subtracted before the mean, so that small differences between
-    large numbers are kept, and equal numbers leave no rounding errors.
+    The first row of each group is subtracted before the mean. So small differences between large
+    numbers are kept, and columns that are constant in each group become exactly zero.
     """
     first, groups = np.unique(groups, return_index=True, return_inverse=True)[1:]
     X = X - X[first[groups]]
@@ -462,7 +460,7 @@ def _center(X: Array, groups: NDArray[np.intp]) -> Array:
 
 
 def _independent_columns(X: Array) -> list[int]:
-    """Return the columns that do not depend linearly on earlier columns."""
+    """Return the columns that do not depend linearly on the columns before them."""
     kept: list[int] = []
     Q = np.empty(X.shape, order="F")
     for j, column in enumerate(X.T):
@@ -476,7 +474,7 @@ def _independent_columns(X: Array) -> list[int]:
     return kept
 
 
-def _independent(information: Array) -> Array | None:
+def _identified(information: Array) -> Array | None:
     """Return unit vectors for the coefficients that the data identify, or None if all are."""
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
     scaled = information * scale * scale[:, None]
@@ -489,9 +487,10 @@ def _independent(information: Array) -> Array | None:
 def _lowest(
     evaluate: Evaluate, start: Array, row: Array, free: Array, least: float
 ) -> tuple[float, Array]:
-    """Find the lowest row·b at which the profile log-likelihood reaches `least`; also return b.
+    """Find the lowest value of row·b at which the profile log-likelihood reaches `least`.
 
-    The profile is concave and rising, so Newton's method never passes the root from below.
+    Returns the value and b. The profile is concave and rises, so Newton's method never passes the
+    root from below.
     """
     row = free.T @ row
     length = float(row @ row)

@@ -146,10 +146,10 @@ class Rows(NamedTuple):
 
     X: Any
     sign: NDArray[np.int8]
-    pinned: Mask
     owners: Ints
     names: tuple[Name, ...]
     y: NDArray[np.float64]
+    pinned: Mask | None = None  # None if no row is pinned
     pairs: tuple[Ints, Ints] | None = None
     risk: RiskSets | None = None
     note: str = ""
@@ -219,7 +219,10 @@ def sign_regression(
     return SignedRegression(
         family,
         fit_intercept and family not in NO_INTERCEPT,
-        Constraints(Examples(rows.X, rows.sign, SIGNS, None, 0.0), rows.pinned),
+        Constraints(
+            Examples(rows.X, rows.sign, SIGNS, None, 0.0),
+            np.zeros(len(rows.sign), dtype=bool) if rows.pinned is None else rows.pinned,
+        ),
         np.where(rows.owners < 0, -1, kept[rows.owners]),
         rows.names,
         count,
@@ -294,7 +297,7 @@ def _sign_each(X: Any, names: tuple[str, ...], y: NDArray[Any], family: str) -> 
     is_label = family != "poisson" and not pinned.any()
     pinned = sign > 0 if family == "log-binomial" else pinned
     numbers = (sign > 0 if is_label else y).astype(np.float64)
-    return Rows(X, sign, pinned, np.arange(len(y)), names, numbers)
+    return Rows(X, sign, np.arange(len(y)), names, numbers, pinned)
 
 
 def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
@@ -371,8 +374,7 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
     signed = kesler_rows(joint, reduced=True)
     owners = np.repeat(np.arange(len(codes)), len(labels) - 1)
     pairs = tuple((label, name) for label in labels.tolist()[1:] for name in names)
-    numbers = codes.astype(np.float64)
-    return Rows(signed.X, signed.y, np.zeros(signed.n, dtype=bool), owners, pairs, numbers)
+    return Rows(signed.X, signed.y, owners, pairs, codes.astype(np.float64))
 
 
 def _sign_ordinal(X: Any, names: tuple[str, ...], kind: Any, y: NDArray[Any]) -> Rows:
@@ -400,9 +402,7 @@ def _sign_ordinal(X: Any, names: tuple[str, ...], kind: Any, y: NDArray[Any]) ->
     table = join_columns([thresholds, -X[owners]])[by_row]
     levels_named = [str(label) for label in labels.tolist()]
     named = tuple(f"{a}|{b}" for a, b in pairwise(levels_named))
-    pinned = np.zeros(len(owners), dtype=bool)
-    numbers = codes.astype(np.float64)
-    return Rows(table, sign[by_row], pinned, owners[by_row], named + names, numbers)
+    return Rows(table, sign[by_row], owners[by_row], named + names, codes.astype(np.float64))
 
 
 def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
@@ -465,7 +465,7 @@ def _sign_cox(
     pinned = np.concatenate((tied, np.ones(ties, dtype=bool)))
     pairs = order[winners], order[losers]
     positive = np.ones(len(owners), np.int8)
-    return Rows(table, positive, pinned, owners, names, numbers, pairs, risk=risk)
+    return Rows(table, positive, owners, names, numbers, pinned, pairs, risk)
 
 
 def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: Ints | None) -> Rows:
@@ -498,16 +498,10 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
         rows = plural(int((cases + controls)[alone].sum()), "row")
         have = plural(int(alone.sum()), "group has", "groups have")
         note = f"{have} only cases or only controls and {rows}, which no estimate depends on"
-    extra = np.full(ties, -1)
+    owners = np.concatenate((winners, np.full(ties, -1)))
+    numbers, positive = (sign > 0).astype(np.float64), np.ones(len(owners), np.int8)
     return Rows(
-        table,
-        np.ones(len(winners) + ties, np.int8),
-        np.repeat([False, True], [len(winners), ties]),
-        np.concatenate((winners, extra)),
-        names,
-        (sign > 0).astype(np.float64),
-        (winners, losers),
-        note=note,
+        *(table, positive, owners, names, numbers, owners < 0, (winners, losers)), note=note
     )
 
 

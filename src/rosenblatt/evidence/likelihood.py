@@ -1,9 +1,9 @@
 """Log-likelihoods with their derivatives, and Newton's method to maximize them.
 
-Each function below returns `evaluate`, which maps coefficients to the log-likelihood, its gradient
-and the observed information. All are concave, so one method serves them all. Where a likelihood
-has no maximum because it grows without end, Newton's method still reaches its supremum: what is
-left to gain falls by a factor e with each step.
+The function of each family returns `evaluate`, which maps coefficients to the log-likelihood, its
+gradient and the observed information. All log-likelihoods are concave. If one has no maximum
+because it grows without end, Newton's method still comes close to its supremum: the distance falls
+by a factor e with each step.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def maximize(
     Parameters
     ----------
     evaluate : callable
-        Log-likelihood, gradient and information of some coefficients.
+        Returns log-likelihood, gradient and information, given coefficients.
     start : array
         Coefficients to start from.
     free : array, optional
@@ -91,7 +91,7 @@ def solve(J: Array, g: Array) -> Array:
 
 
 def gram(Z: Any, weights: Array, other: Any = None) -> Array:
-    """Return Z' diag(weights) other, where `other` is Z by default."""
+    """Compute Z' diag(weights) other, where `other` is Z by default."""
     other = Z if other is None else other
     if not isinstance(Z, np.ndarray):
         return np.asarray((Z.T @ (sparse.diags_array(weights) @ other)).toarray())
@@ -135,9 +135,8 @@ def maximize_by_cg(
 ) -> tuple[Array, Array, float]:
     """Maximize the likelihood of a generalized linear model with many sparse columns.
 
-    The steps of Newton's method are found by conjugate gradients, so that no information matrix is
-    made.
-    Returns the coefficients, standard errors of the wanted ones, and the log-likelihood.
+    The steps of Newton's method are found by conjugate gradients, without an information matrix.
+    Returns the coefficients, standard errors of those in `wanted`, and the log-likelihood.
     """
     scale = 1 / np.maximum(abs(X).max(axis=0).toarray().ravel(), 1e-300)
     Z = (X @ sparse.diags_array(scale)).tocsr()
@@ -209,7 +208,7 @@ def loglog(eta: Array, y: Array) -> PerRow:
 def relative_risk(eta: Array, y: Array) -> PerRow:
     """Return log-likelihood, slope and curvature of each row for the log link.
 
-    Rows of share 1 may have a mean exp(eta) above 1.
+    The mean exp(eta) may be above 1 in rows whose share is 1.
     """
     r = 1 / np.expm1(-eta)
     own = np.where(eta < FAR, eta, -np.inf), np.ones(len(eta)), np.zeros(len(eta))
@@ -218,7 +217,7 @@ def relative_risk(eta: Array, y: Array) -> PerRow:
 
 
 def _mix(y: Array, own: PerRow, other: PerRow) -> PerRow:
-    """Combine the terms of success and failure, weighted by shares y and 1 - y."""
+    """Sum the terms of success and failure, weighted by the shares y and 1 - y."""
     pairs = zip(own, other, strict=True)
     a, b, c = (np.where(y > 0, y * u, 0) + np.where(y < 1, (1 - y) * v, 0) for u, v in pairs)
     return a, b, c
@@ -236,8 +235,8 @@ LINKS: dict[str, Terms] = {
 def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) -> Evaluate:
     """Return the log-likelihood function of a multinomial logistic regression.
 
-    `possible` has a column per label: False where the probability of the label is exactly 0 in the
-    limit. The first label is the reference.
+    `possible` has a column per label: False if the label has probability 0 in the limiting model.
+    The first label is the reference.
     """
     n, labels = possible.shape
     own = np.zeros((n, labels))
@@ -264,9 +263,9 @@ def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) 
 def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest: int) -> Evaluate:
     """Return the log-likelihood function of a proportional odds model, thresholds before slopes.
 
-    The probability of a label is F(u) - F(l) = F(u)·(1 - F(l))·(1 - exp(l - u)), with u and l the
-    distances from the row's score to the thresholds above and below. `sides` has two columns: where
-    the thresholds above and below matter.
+    The probability of a label is F(u) - F(l) = F(u)·(1 - F(l))·(1 - exp(l - u)), where u and l are
+    the thresholds above and below the label, minus the row's score. `sides` has two columns:
+    whether the threshold above matters, and whether the one below does.
     """
     stack = np.hstack if isinstance(Z, np.ndarray) else lambda t: sparse.hstack(t, format="csr")
     places = np.clip(np.column_stack((codes, codes - 1)), 0, highest - 1)
@@ -296,7 +295,7 @@ def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest
 
 
 class Strata:
-    """Rows of each stratum of a Cox model, by falling time, and events with their ties."""
+    """Rows of each stratum of a Cox model, from the last time to the first, with tied events."""
 
     def __init__(
         self, time: Array, event: NDArray[np.bool_], strata: NDArray[np.intp], weights: Array
@@ -393,8 +392,8 @@ def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> E
 def inclusion(w: Array, m: int) -> tuple[float, Array, Array]:
     """Sum the products of w over all subsets of m rows, and compute inclusion probabilities.
 
-    Returns the sum, the share of it from subsets with row i (for each i), and from subsets with
-    both i and j (a matrix).
+    Returns the sum, the share of each row i (that of the subsets with i), and the share of each
+    pair of rows i and j as a matrix.
     """
     n = len(w)
     # sums[i, j, k]: sum of all products of k numbers, those of rows i and j left out

@@ -386,17 +386,29 @@ def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
     notes = [f"{text[0].upper()}{text[1:]}." for text in texts]
     if not s:
         return notes[bool(s.reason) :]
+    lines = []
     # A Cox regression is based on pairs of rows, so a number of rows would mislead.
-    is_known = s.family != "cox" and UNDECIDED not in s.reasons.values()
-    lines = [_describe_basis(s)] if is_known else []
+    if s.family != "cox" and UNDECIDED not in s.reasons.values():
+        finite, others = list(s.reasons.values()).count(FINITE), s.n_rows - s.n_overlapping
+        line = "No estimate is finite"
+        if finite:
+            line = f"{plural(finite, 'estimate is', 'estimates are')} finite; "
+            line += f"{'it is' if finite == 1 else 'they are'} based on the "
+            line += plural(s.n_overlapping, "row that overlaps", "rows that overlap")
+        if finite and others:
+            line += f" and {'does' if finite == 1 else 'do'} not change if "
+            line += "the other row is" if others == 1 else f"the other {others:,} rows are"
+            line += " removed"
+        lines.append(f"{line}.")
     columns = {name if isinstance(name, str) else name[1] for name in s.names} - {INTERCEPT}
     if s.drop and set(s.drop) < columns:
-        # Dropping the dummy of a level merges that level with the reference level.
-        factors = [name.partition("[")[0] for name in s.drop if name.endswith("]")]
-        left = [n.partition("[")[0] for n in columns - set(s.drop) if n.endswith("]")]
-        merged = sorted(set(factors) & set(left))
-        names = [f if f in factors and f not in merged else n for n in s.drop
-                 for f in [n.partition("[")[0] if n.endswith("]") else n]]  # fmt: skip
+        # Dropping the dummy column of some levels of a factor merges these with the reference level.
+        factors = {name: name.partition("[")[0] for name in columns if name.endswith("]")}
+        left = {factors[name] for name in factors if name not in s.drop}
+        merged = sorted({factors[name] for name in s.drop if name in factors} & left)
+        names = [
+            name if factors.get(name, name) in left else factors.get(name, name) for name in s.drop
+        ]
         without = join_words([sanitize(n) for n in dict.fromkeys(names)])
         identified = " that is identified" if UNKNOWN in s.reasons.values() else ""
         line = f"Without {without} every estimate left{identified} is finite"
@@ -425,23 +437,6 @@ def next_steps(s: Separation) -> list[tuple[str, str]]:
         rows = plural(s.n_overlapping, "row that overlaps", "rows that overlap")
         steps.append(("s.reduced()", f"the {rows}, as a design for any other package"))
     return steps
-
-
-def _describe_basis(s: Separation) -> str:
-    finite = sum(1 for why in s.reasons.values() if why == FINITE)
-    if not finite:
-        return "No estimate is finite."
-    text = (
-        f"{plural(finite, 'estimate is', 'estimates are')} finite; "
-        f"{'it is' if finite == 1 else 'they are'} based on the "
-        f"{plural(s.n_overlapping, 'row that overlaps', 'rows that overlap')}"
-    )
-    without = s.n_rows - s.n_overlapping
-    if not without:
-        return text + "."
-    change = "does" if finite == 1 else "do"
-    removed = "the other row is" if without == 1 else f"the other {without:,} rows are"
-    return text + f" and {change} not change if {removed} removed."
 
 
 def coefficient_table(s: Separation, names: Sequence[Name] | None = None) -> list[tuple[str, ...]]:

@@ -1,9 +1,9 @@
 """Formulas such as `y ~ x1 * x2 + C(g) | f + h`, and the regression designs they describe.
 
-formulaic (the extra `formula`) parses the terms and codes their factors. After the bar
-come the fixed effects: columns, joined by + and crossed by ^, that become sparse dummies. A formula
-may come from a proof file, so only arithmetic, comparisons, NumPy's elementwise functions and
-formulaic's own transforms are evaluated.
+The package formulaic (the extra `formula`) parses the terms and encodes their factors. After the
+bar come the fixed effects: columns, joined by + and crossed by ^, which become sparse dummies. A
+formula may come from a proof file of unknown origin, so only arithmetic, comparisons, NumPy's
+elementwise functions and formulaic's own transforms are evaluated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IN_QUOTES = re.compile(r"""`[^`]*`|'[^']*'|["][^"]*["]""")
 QUOTED = re.compile(r"`([^`]*)`")
 PAIR = re.compile(r"(?:cbind|Surv)\(([^,()]+),([^,()]+)\)")  # two columns as R writes them
 COLUMN = re.compile(r"\s*(?:`([^`]+)`|([^\W\d][\w.]*))\s*")
-# What formulaic says of a formula that it cannot read, and what that means.
+# Error messages of formulaic, and what they mean.
 PROBLEMS = (
     (r".*context (?:marker|was closed).*", "a parenthesis or a quotation mark is not closed"),
     (r"Operator `(.*)` has insuff.*", r"a term is missing before or after \1"),
@@ -44,7 +44,7 @@ SAFE = (
 
 
 class Built(NamedTuple):
-    """The design matrix and the target that a formula builds from the complete rows of a table."""
+    """Design matrix and target that a formula builds from the complete rows of a table."""
 
     X: Any  # a CSR matrix, or an array where columns are few
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class Formula:
     left: Any  # formulaic's terms
     right: Any
     effects: tuple[tuple[str, ...], ...]  # one column each, or several that are crossed
-    columns: tuple[str, ...]  # all that are used
+    columns: tuple[str, ...]  # all columns that the formula uses
 
     @classmethod
     def parse(cls, text: str, columns: Sequence[str]) -> Formula:
@@ -112,11 +112,11 @@ class Formula:
         return not self.effects and any(not term.factors or term == "1" for term in self.right)
 
     def build(self, table: Any, intercept: str | None) -> Built:
-        """Build the design of an Arrow table; `intercept` names the intercept, None omits it.
+        """Build the design matrix and the target from an Arrow table.
 
-        Rows in which a column of the formula, or a value that it computes, is missing are left
-        out, as R and statsmodels leave them out. Of each fixed effect after the first one, the
-        first level is the reference.
+        `intercept` is the name of the intercept, or None to leave it out. Rows are left out, as in
+        R and statsmodels, if a column of the formula or a computed value is missing. The first
+        level of each fixed effect after the first one is the reference.
         """
         from formulaic.errors import FormulaicError
         from formulaic.materializers import PandasMaterializer
@@ -177,7 +177,7 @@ class Formula:
 
 
 def _targets(expressions: list[str]) -> tuple[str, ...]:
-    """Return the target columns of a formula; () if the target is an expression such as log(y)."""
+    """Return the target columns of a formula, or () if the target is computed, as in log(y)."""
     if len(expressions) == 1 and (pair := PAIR.fullmatch(expressions[0])):
         expressions = [pair[1], pair[2]]
     found = [COLUMN.fullmatch(one) for one in expressions]
@@ -185,7 +185,7 @@ def _targets(expressions: list[str]) -> tuple[str, ...]:
 
 
 def _explain(problem: str) -> str:
-    """Return formulaic's error about a formula, in plainer words if possible."""
+    """Translate an error message of formulaic to plainer words if possible."""
     problem = problem.rstrip(". ")
     for pattern, plain in PROBLEMS:
         if found := re.fullmatch(pattern, problem):
@@ -207,7 +207,10 @@ def _effect(text: str, part: str) -> tuple[str, ...]:
 
 
 def _columns_in(text: str, expression: str) -> list[str]:
-    """Return the columns that a Python expression uses; raise UsageError if unsafe."""
+    """Return the columns that a Python expression uses.
+
+    Raises UsageError if the expression has a part that is not known to be safe to evaluate.
+    """
     from formulaic.transforms import TRANSFORMS
 
     quoted: list[str] = []
@@ -252,7 +255,7 @@ def _columns_in(text: str, expression: str) -> list[str]:
 
 
 def encode_levels(data: Any, slope: Any = None, *, ref: Any = None) -> Any:
-    """Encode `i(g)`, `i(g, x)` and `i(g, ref=2)` in a formula as fixest and pyfixest do."""
+    """Encode the terms `i(g)`, `i(g, x)` and `i(g, ref=2)` of a formula, as pyfixest does."""
     from formulaic.materializers.types import FactorValues
     from scipy import sparse
 
@@ -288,7 +291,10 @@ def encode_levels(data: Any, slope: Any = None, *, ref: Any = None) -> Any:
 
 
 def _dummies(columns: list[Any]) -> tuple[Any, list[str]]:
-    """Return sparse dummies and their names, one per level or combination of levels."""
+    """Encode columns as sparse dummies, one for each level or combination of levels.
+
+    Returns the dummies and the names of the levels.
+    """
     from scipy import sparse
 
     codes, levels = columns[0].factorize(sort=True)

@@ -1,4 +1,4 @@
-"""Reading of a table as a regression: its target and regressors."""
+"""Reading of a file as a regression: its target, regressors, weights and groups."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WIDEST = 4096  # maximum number of columns to which a LIBSVM file is expanded
 
 @dataclass(frozen=True)
 class RegressionPlan:
-    """The columns of a regression and their roles."""
+    """The columns of a regression with their roles."""
 
     target: tuple[str, ...]  # one column or two; empty if a formula names it
     columns: tuple[Column, ...]  # the regressors, or all columns of a formula
@@ -75,7 +75,7 @@ class RegressionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """The complete rows of a table, read as a regression."""
+    """The complete rows of a file, read as a regression."""
 
     plan: RegressionPlan
     frame: Any  # regressors as an Arrow table: doubles, and text for categories
@@ -94,7 +94,7 @@ class Regression:
 
     @property
     def given(self) -> tuple[Any, Any]:
-        """Arguments of `separation`: X and y, or the formula and its table."""
+        """The first two arguments of `separation`: X and y, or a formula and its table."""
         formula = self.plan.formula
         return (self.frame, self.answers) if formula is None else (formula, self.frame)
 
@@ -107,10 +107,10 @@ def read_regression(
     groups: str | None = None,
     formula: str | None = None,
 ) -> Regression:
-    """Read a file as a regression; decide the kind of each column as for a classifier.
+    """Read a file as a regression, choosing the type of each column as `learn` does.
 
-    The target may be two columns with a comma between them. With a formula, the columns are those
-    that it names, and the formula drops rows with missing values.
+    The target may be two columns with a comma between them. If there is a formula, only its columns
+    are read, and it drops rows with missing values later.
     """
     name, drop = source.name, options.missing == "drop"
     advice = Message("Give ", Parameter("missing", "drop"), ".")
@@ -169,7 +169,7 @@ def read_regression(
 
 
 def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> Regression:
-    """Read a file as a regression with the columns of a plan, dropping incomplete rows."""
+    """Read a file as a regression with the columns of a plan, without incomplete rows."""
     text = tuple(column.name for column in plan.columns if isinstance(column, Category))
     with locate_errors(source, layout, advice=""):
         table = read_whole(source, with_types(source, layout, ColumnOptions(categories=text)))
@@ -180,7 +180,7 @@ def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> 
 
 
 def find_targets(names: Sequence[str], given: str) -> tuple[str, ...]:
-    """Find the target column, or two target columns that are separated by a comma."""
+    """Find the target column, or two target columns with a comma between their names."""
     if given in names or "," not in given:
         return (find_column(names, given, "target"),)
     found = tuple(find_column(names, one.strip(), "target") for one in given.split(","))
@@ -221,7 +221,10 @@ def _expand_entries(table: Any, name: str) -> Any:
 def _encode_rows(
     table: Any, plan: RegressionPlan, weight_column: Column | None, drop: bool, name: str
 ) -> Regression:
-    """Encode a table by a plan; drop rows with missing values if `drop`, else raise an error."""
+    """Encode the columns of a plan as numbers and categories.
+
+    Rows with missing values are dropped if `drop`; otherwise the first one raises an error.
+    """
     columns = [*plan.columns, *([] if weight_column is None else [weight_column])]
     plain_columns = [*plan.target, *([] if plan.groups is None else [plan.groups])]
     used = [*(column.name for column in columns), *plain_columns]
@@ -266,9 +269,9 @@ def _encode_rows(
 def _find_gaps(
     cells: Any, drop: bool, name: str, texts: Any, expected: str = "a number"
 ) -> NDArray[np.bool_]:
-    """Return a mask of missing values; raise BadCellError if there are any and `drop` is false.
+    """Return a mask of missing values; raise BadCellError if there are any, unless `drop`.
 
-    `texts` are the cells as written, for the message on a cell that is not a number.
+    `texts` are the cells as written, which the error quotes.
     """
     missing: NDArray[np.bool_] = pc.is_null(cells).to_numpy(zero_copy_only=False)
     if missing.any() and not drop:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
+from rosenblatt.evidence.separation import Separation, spelled
 from rosenblatt.show.plot.drawing import (
     INK,
     NO,
@@ -20,9 +21,6 @@ from rosenblatt.show.plot.drawing import (
 )
 from rosenblatt.text import plural, shorten
 
-if TYPE_CHECKING:
-    from rosenblatt.evidence.separation import Separation
-
 MOST = 40  # coefficients that a figure has room for
 NORMAL = 1.959963984540054  # half the width of a 95 % interval, in standard errors
 
@@ -32,8 +30,8 @@ class SeparationDisplay:
     """Forest plot of coefficients: intervals of the finite ones, arrows for the infinite ones.
 
     A finite estimate is a dot with its 95 % Wald interval. An infinite estimate is an arrow that
-    begins at its one-sided 95 % profile-likelihood bound. Where neither sign nor bound is known, or
-    no row identifies the coefficient, a dotted line says so.
+    begins at its one-sided 95 % profile-likelihood bound. A dotted line stands for a coefficient
+    that no row identifies, or whose estimate is infinite with either sign.
 
     Parameters
     ----------
@@ -81,7 +79,7 @@ class SeparationDisplay:
     def plot(self, *, ax: Any = None, intercept: bool = True) -> Self:
         """Plot the coefficients, the first one on top.
 
-        Of more than 40 coefficients those that are not finite are plotted first.
+        If there are more than 40, those that are not finite are plotted first, up to 40.
 
         Parameters
         ----------
@@ -111,22 +109,32 @@ class SeparationDisplay:
         return self
 
     def _draw(self, names: list[Any]) -> None:
-        ax, left, right = self.ax_, *self._limits(names)
+        value_of = {name: self.estimates[name] for name in names}
+        intervals = {}
+        for name, value in value_of.items():
+            if np.isfinite(value):
+                reach = NORMAL * self.standard_errors[name]
+                intervals[name] = value - reach, value + reach
+        # A twentieth of the width is left free at each end, and a quarter at an end with arrows.
+        ends = [0.0, *(end for interval in intervals.values() for end in interval)]
+        ends += [self.bounds[name] for name in names if name in self.bounds]
+        left, right = min(ends), max(ends)
+        width = (right - left) or 1.0
+        left -= width * (0.25 if -np.inf in value_of.values() else 0.05)
+        right += width * (0.25 if np.inf in value_of.values() else 0.05)
+        ax = self.ax_
         ax.axvline(0.0, color=PALE, linewidth=0.9, linestyle=(0, (1, 2)), zorder=1)
         labeled: set[str] = set()
 
         def label(text: str) -> str:
-            """Return `text` as a legend label at its first use, then a label that is not shown."""
+            """Return `text` as a legend label when first used, then a label that is not shown."""
             new = text not in labeled
             labeled.add(text)
             return text if new else "_hidden"
 
-        for y, name in enumerate(names):
-            value = self.estimates[name]
+        for y, (name, value) in enumerate(value_of.items()):
             if np.isfinite(value):
-                reach = NORMAL * self.standard_errors[name]
-                ends = np.clip([value - reach, value + reach], left, right)
-                ax.plot(ends, [y, y], color=INK, linewidth=1.3, solid_capstyle="butt")
+                ax.plot(intervals[name], [y, y], color=INK, linewidth=1.3, solid_capstyle="butt")
                 text = label("finite estimate")
                 ax.plot([value], [y], "o", color=INK, markersize=4.5, label=text, linestyle="none")
             elif np.isinf(value):
@@ -145,27 +153,7 @@ class SeparationDisplay:
                 ax.plot(
                     [left, right], [y, y], label=label("either sign, or not identified"), **look
                 )
-        ax.set_yticks(range(len(names)), [_spell(name) for name in names])
+        texts = [escape_text(shorten(spelled(name), 28)) for name in names]
+        ax.set_yticks(range(len(names)), texts)
         ax.tick_params(axis="y", length=0, labelcolor=INK)
         ax.set(xlim=(left, right), ylim=(len(names) - 0.4, -0.6))
-
-    def _limits(self, names: list[Any]) -> tuple[float, float]:
-        """Return the ends of the coefficient axis, with a fifth of the width left for arrows."""
-        ends = [0.0]
-        for name in names:
-            value = self.estimates[name]
-            if np.isfinite(value):
-                reach = NORMAL * self.standard_errors[name]
-                ends += [value - reach, value + reach]
-            elif np.isinf(value) and name in self.bounds:
-                ends.append(self.bounds[name])
-        low, high = min(ends), max(ends)
-        width = (high - low) or 1.0
-        down = any(self.estimates[name] == -np.inf for name in names)
-        up = any(self.estimates[name] == np.inf for name in names)
-        return low - width * (0.25 if down else 0.05), high + width * (0.25 if up else 0.05)
-
-
-def _spell(name: Any) -> str:
-    text = f"{name[0]}: {name[1]}" if isinstance(name, tuple) else str(name)
-    return escape_text(shorten(text, 28))
