@@ -402,7 +402,7 @@ def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
         lines.append(f"{line}.")
     columns = {name if isinstance(name, str) else name[1] for name in s.names} - {INTERCEPT}
     if s.drop and set(s.drop) < columns:
-        # Dropping the dummy column of some levels of a factor merges these with the reference level.
+        # Dropping the dummy column of a level merges this level with the reference level.
         factors = {name: name.partition("[")[0] for name in columns if name.endswith("]")}
         left = {factors[name] for name in factors if name not in s.drop}
         merged = sorted({factors[name] for name in s.drop if name in factors} & left)
