@@ -77,7 +77,7 @@ class Accuracy:
 
     @classmethod
     def of(cls, hypothesis: Hypothesis, blocks: Blocks) -> Accuracy:
-        """Compute the accuracy of a hypothesis on examples."""
+        """Compute the accuracy of a hypothesis on labeled rows."""
 
         def count(block: Examples, first: int) -> Accuracy:
             return cls.of_predictions(block.y, hypothesis.predict_codes(block.X), block.k)
@@ -88,9 +88,9 @@ class Accuracy:
 
     @classmethod
     def of_predictions(cls, y: NDArray[Any], predicted: NDArray[Any], k: int) -> Accuracy:
-        """Compute the accuracy of predictions for k labels.
+        """Compute the accuracy of predictions, given the true labels y.
 
-        Two labels are coded -1 and +1, more than two by their positions. Rows without a label
+        Of k labels, two are coded -1 and +1, and more by their positions. Rows without a label
         (0 for two labels, -1 for more) are not counted.
         """
         no_label = 0 if k == 2 else -1
@@ -184,13 +184,13 @@ class Accuracy:
         return precision, recall, f1
 
     def sentence(self, where: str) -> str:
-        """Describe the accuracy on the rows named by `where`, with its confidence interval."""
+        """Describe the accuracy on some rows, with its confidence interval."""
         low, high = (100 * end for end in self.interval)
         share = percent(self.share)
         return f"accuracy {share} on {where} (95 % interval {low:.1f} to {high:.1f} %)"
 
     def comparison(self, labels: Sequence[str]) -> list[str]:
-        """Describe the baseline, balanced accuracy, precision, recall, F1 and ROC AUC."""
+        """Describe the baseline and the other measures of accuracy."""
         frequent = labels[self.sizes.index(max(self.sizes))]
         first = f"baseline {percent(self.baseline)} (always predicting {frequent}); "
         if self.balanced is None:
@@ -204,7 +204,7 @@ class Accuracy:
         return [first, f"precision {precision}, recall {recall}, F1 {f1}{area} ({which})"]
 
     def lines(self, sentence: str, labels: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the lines that report the accuracy, as pairs of heading and text."""
+        """Return a report of the accuracy, as pairs of heading and text."""
         more = [*self.comparison(labels), *format_confusion(self.confusion, labels)]
         return [("tested", sentence), *(("", line) for line in more)]
 
@@ -246,7 +246,7 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
 
 
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Split row numbers at random into training and test rows; test about `share` of each label.
+    """Split row numbers at random into training rows and a share of test rows per label.
 
     With two labels, at least one row of each is a test row. With more than two, at least one row
     of each stays a training row, so a label with a single row is not tested.
@@ -288,7 +288,7 @@ class EvaluationOptions:
         return self.test is None and (self.cv is not None or self.share > 0)
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
-        """Read the test file, if one is given; raise UsageError if there are too many folds."""
+        """Read the test file, if any, and check the number of folds."""
         second = np.sort(data.examples.count_labels())[-2] if data.blocks.in_memory else 0
         if self.cv is not None and data.blocks.in_memory and self.cv > second:
             rarer = "second most frequent" if data.blocks.multiclass else "rarer"
@@ -307,7 +307,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Result of measuring the accuracy of one model, or of one model per fold."""
+    """Accuracy of a model, or of one model per fold, and how it was measured."""
 
     kind: str  # source of the test rows: "held out", "file" or "folds"
     accuracies: tuple[Accuracy, ...]  # one for each model
@@ -317,7 +317,7 @@ class Evaluation:
 
     @property
     def accuracy(self) -> Accuracy:
-        """Accuracy on all rows together, with the mean ROC AUC of the folds."""
+        """Accuracy on all test rows together, with the mean ROC AUC of the folds."""
         total = functools.reduce(operator.add, self.accuracies)
         areas = [one.roc_auc for one in self.accuracies if one.roc_auc is not None]
         whole = len(areas) == len(self.accuracies)
@@ -366,7 +366,7 @@ def evaluate(
     """Measure accuracy on a test file, by cross-validation or on held-out rows.
 
     A test file is classified by `model`, a hypothesis with its number of training rows. Otherwise
-    `train` fits new models on the other rows, each in an equal share of the time that is left.
+    `train` fits new models on the other rows, each in an equal share of the remaining time.
     If accuracy cannot be measured, the reason is returned.
     """
     if options.data is not None:

@@ -1,4 +1,4 @@
-"""Time limits, and progress reports of long runs.
+"""Time limits, and reports of the progress of long runs.
 
 Time limits count seconds of work. Compilation, once per environment, does not count.
 """
@@ -26,11 +26,11 @@ PRINTED_SECONDS = 1.0  # between two printed lines
 
 
 class OutOfTimeError(Exception):
-    """Error that ends a job when its time limit has been reached."""
+    """Error that ends a job when the time limit has been reached."""
 
 
 class _Paused:
-    """Total seconds of all pauses, and the number of threads that currently pause the clock."""
+    """Seconds of all pauses so far, and the number of threads that pause the clock now."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -43,7 +43,7 @@ _paused = _Paused()
 
 @contextmanager
 def pause_clock() -> Iterator[None]:
-    """Exclude a `with` block from time limits; count overlapping pauses of threads once."""
+    """Exclude a `with` block from time limits; overlapping pauses of threads count once."""
     with _paused.lock:
         if _paused.holders == 0:
             _paused.since = time.monotonic()
@@ -59,13 +59,13 @@ def pause_clock() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Exclude imports and compilation in a `with` block from time limits; delay Ctrl-C."""
+    """Exclude a block of imports or compilation from time limits, and delay Ctrl-C."""
     with delay_interrupts(), pause_clock():
         yield
 
 
 class Stopwatch:
-    """A stopwatch that runs from its creation."""
+    """Stopwatch that starts when it is created."""
 
     def __init__(self) -> None:
         self.begun, self.paused = time.monotonic(), _paused.seconds
@@ -82,7 +82,7 @@ class Stopwatch:
 
 
 def now() -> float:
-    """Return the current time in seconds, without pauses; the origin is arbitrary."""
+    """Return the seconds since an arbitrary moment, not counting pauses."""
     with _paused.lock:
         at = _paused.since if _paused.holders else time.monotonic()
         return at - _paused.seconds
@@ -90,7 +90,7 @@ def now() -> float:
 
 @dataclass(frozen=True)
 class Deadline:
-    """The time at which a job must end; by default, never.
+    """Time at which a job must end; by default, never.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """Return a deadline `seconds` from now; None means no limit."""
+        """Return the deadline in a number of seconds, or never for None."""
         return NEVER if seconds is None else cls(now() + seconds)
 
     @property
@@ -119,13 +119,13 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether a job on `numbers` values must stop; small jobs always finish."""
+        """Return whether a job on this many numbers must stop; small jobs always finish."""
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:
-        """Return an earlier deadline that allows only the share `part` of the remaining time.
+        """Return an earlier deadline, after a share of the remaining time.
 
-        A last step that begins before it may take the share `late`.
+        A last step that begins before it may continue until the share `late`.
         """
         if self.end == math.inf:
             return self
@@ -148,7 +148,7 @@ NEVER = Deadline()
 
 
 class StatusLine:
-    """A line of progress, shown on a terminal after two seconds and removed at the end.
+    """Line of progress that a terminal shows after two seconds, until the end of the run.
 
     Without a terminal, it is printed to stderr about once per second if `verbose` is set.
     """
@@ -168,7 +168,7 @@ class StatusLine:
             self._status.stop()
 
     def update(self, line: Callable[[], str]) -> None:
-        """Display the text that `line` returns, unless it is too early for a new display."""
+        """Show the text that the function `line` returns, unless it is too early."""
         if not (self.terminal or self.verbose):
             return
         with self.lock:
@@ -189,7 +189,7 @@ class StatusLine:
 
 
 class MistakeProgress(StatusLine):
-    """A status line with the mistakes so far, the steps per second, and the time left.
+    """Line of progress with the mistakes so far, the speed and the time left.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class MistakeProgress(StatusLine):
         self.unit, self.seconds, self.work = unit, seconds, now()
 
     def report(self, mistakes: float, steps: int, bound: float = 0) -> None:
-        """Display the number of mistakes, the lower bound on them, and the steps per second."""
+        """Show the number of mistakes, a lower bound and the steps per second."""
 
         def line() -> str:
             elapsed = max(now() - self.work, 1e-9)
@@ -222,13 +222,13 @@ class MistakeProgress(StatusLine):
 
 
 class Reporter:
-    """Base class of progress reporters; it prints nothing, and interfaces extend it."""
+    """Base class for reports of results and progress, which prints nothing."""
 
     def step(self, name: str, text: str | Message) -> None:
         """Report a finished step."""
 
     def note(self, text: str | Message) -> None:
-        """Report a remark that is not a result."""
+        """Report a remark, which is not a result."""
 
     def progress(self, activity: str) -> AbstractContextManager[Any]:
         """Return a context manager that reports an activity while it runs."""

@@ -1,4 +1,4 @@
-"""Costs of mistakes as exact integers: 1 per row, or multiples of a unit for sample weights."""
+"""Costs of mistakes as exact integers: 1 per row, or sample weights in a common unit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_POWER = 2**11  # larger than the exponent of any float
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Cost of a mistake on each row, as an integer multiple of one unit.
+    """Cost of a mistake on each row, as an integer multiple of a common unit.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Costs:
 
     @classmethod
     def of(cls, examples: Examples, exponent: int | None = None) -> Costs:
-        """Return the costs of examples: 1 each, or their weights as multiples of 2**exponent."""
+        """Return the costs of examples: 1 each, or their weights in units of 2**exponent."""
         if examples.weights is None:
             return cls(np.ones(examples.n, dtype=np.int64))
         odd, powers = _factor(examples.weights)
@@ -49,7 +49,7 @@ class Costs:
         return int(self.each[rows].sum()) if len(rows) else 0
 
     def number(self, cost: int) -> float:
-        """Return a cost for display: a number of rows or, with weights, the nearest float."""
+        """Return a cost to display: the number of rows or, with weights, the nearest float."""
         if self.exponent is None:
             return cost
         try:
@@ -58,14 +58,14 @@ class Costs:
             return math.inf
 
     def number_below(self, cost: int) -> float:
-        """Return a cost as an integer, or as the largest float that is not above the exact cost."""
+        """Return a cost as a float that is not above the exact cost."""
         if self.exponent is None:
             return cost
         near = min(self.number(cost), sys.float_info.max)
         return math.nextafter(near, -math.inf) if Fraction(near) > self.plain(cost) else near
 
     def plain(self, cost: int) -> Fraction:
-        """Return a cost as an exact fraction, in the unit of the sample weights."""
+        """Return a cost as an exact fraction, in the units of the sample weights."""
         return cost * Fraction(2) ** (self.exponent or 0)
 
 

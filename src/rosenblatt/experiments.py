@@ -1,4 +1,4 @@
-"""Run PLA on data from many random targets f, and compare its final hypothesis g with f."""
+"""Experiment of the lecture: run PLA on many random targets, and measure the updates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FRESH_EXAMPLES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Number of updates and disagreement P[f(x) ≠ g(x)] of many runs of PLA on random targets.
+    """Result of many runs of PLA on random targets f: updates, and errors of g.
 
     Parameters
     ----------
@@ -64,10 +64,11 @@ def experiment(
     noise: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> Experiment:
-    """Run PLA on many random targets in [-1, 1]^dim and measure updates and disagreement.
+    """Run PLA on many random targets, and measure the updates and the errors.
 
-    Each run draws a target line through random points (a point in one dimension, a hyperplane
-    in more than two), `n_examples` examples, and runs PLA from w(0) = 0.
+    Each run draws a target f, a line through random points of [-1, 1]^dim (a point in one
+    dimension, a hyperplane in more than two), draws `n_examples` examples, and runs PLA from
+    w(0) = 0. The error of its hypothesis g is P[f(x) ≠ g(x)].
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def experiment(
 
 
 def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw a hyperplane through `dim` random points and return its augmented weights."""
+    """Draw a random hyperplane, and return its augmented weights."""
     points = np.column_stack((np.ones(dim), rng.uniform(-1, 1, (dim, dim))))
     # The only direction orthogonal to all augmented points: the last right singular vector.
     normal = np.linalg.svd(points)[2][-1]
@@ -130,7 +131,7 @@ def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator) -> float:
-    """Return P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim: exact if dim <= 2, else estimated."""
+    """Return P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim; estimate it if dim > 2."""
     dim = len(f) - 1
     if dim > 2:
         X = rng.uniform(-1, 1, (FRESH_EXAMPLES, dim))

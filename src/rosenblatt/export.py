@@ -25,7 +25,7 @@ MOST_COLUMNS = 2**20  # maximum number of columns for features named by position
 
 
 def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
-    """Convert a model to an ONNX graph, which onnxruntime and others run without Python.
+    """Convert a model to an ONNX graph, which onnxruntime runs without Python.
 
     The outputs are `label`, the predicted label of each row, and `scores`, as `decision_function`
     gives them; ties are broken as in `predict`. The graph computes in float64, but adds products in
@@ -71,7 +71,7 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
 
 
 def register_onnx_converters() -> None:
-    """Register converters so that skl2onnx converts pipelines with estimators of rosenblatt."""
+    """Let skl2onnx convert pipelines that contain estimators of rosenblatt."""
     from rosenblatt.estimators import FewestMistakes, Perceptron, PocketPerceptron
 
     skl2onnx, types = _load("skl2onnx"), _load("skl2onnx.common.data_types")
@@ -101,7 +101,7 @@ def register_onnx_converters() -> None:
 
 
 class Graph:
-    """An ONNX graph under construction, whose tensors are referred to by name."""
+    """ONNX graph under construction, whose tensors are referred to by name."""
 
     def __init__(self, prefix: str, dtype: str = "float64") -> None:
         self.prefix, self.dtype = prefix, dtype  # of all names; of numbers in the input
@@ -109,7 +109,7 @@ class Graph:
         self.nodes, self.inputs = list[Any](), list[Any]()
 
     def node(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """Add a node and return the name of its output."""
+        """Add a node, and return the name of its output."""
         name = name or f"{self.prefix}_{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(kind, inputs, [name], **attributes))
         return name
@@ -118,7 +118,7 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add a model input; return the name of its tensor, cast to float64 if numeric."""
+        """Add an input, and return the name of its tensor, in float64 if numeric."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 
@@ -127,7 +127,7 @@ class Graph:
         return self.helper.make_tensor_value_info(name, number, ["rows", *width])
 
     def encode(self, encoding: Encoding) -> str:
-        """Add graph nodes that turn columns into features; return the feature tensor's name."""
+        """Add nodes that encode columns, and return the name of the feature matrix."""
         columns = encoding.columns
         if all(isinstance(column, Number) for column in columns):
             X = self.input("X", self.dtype, len(columns))
@@ -166,8 +166,9 @@ class Graph:
         self.node("Gather", self.constant(labels.astype(_type(labels))), place, name=label)
 
     def finish(self, X: str, line: Hypothesis, labels: Any, features: Any) -> Any:
-        """Return the complete ONNX model, with output names that differ from input names."""
+        """Add the outputs, and return the complete ONNX model."""
         taken = {one.name for one in self.inputs}
+        # The names of outputs differ from those of inputs.
         label, scores = (name + "_" * (name in taken) for name in ("label", "scores"))
         self.classify(X, line, labels, label, scores)
         found = self.describe(label, _type(labels)), self.describe(scores, "f8", *line.w.shape[:-1])

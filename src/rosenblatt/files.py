@@ -36,7 +36,7 @@ Where = str | PathLike[str]
 
 
 def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]) -> None:
-    """Raise UsageError if an output is also an input, or two outputs are the same file.
+    """Raise UsageError if an output is also an input or another output.
 
     Files are compared, not names, so that links, other spellings and redirections are found. The
     keys of `reads` are nouns, those of `writes` options; "-" is standard input. Standard output is
@@ -56,7 +56,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Raise UsageError if `path` is an existing file that rosenblatt did not write."""
+    """Raise UsageError if a file exists that rosenblatt did not write."""
     if not os.path.isfile(path):
         return
     try:
@@ -69,7 +69,7 @@ def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
 
 
 def _identity(path: str, standard: int) -> Hashable:
-    """Return a key that is the same for all names of a file; None for a pipe or a device."""
+    """Return a key that all names of a file share, or None for a pipe or device."""
     try:
         found = os.fstat(standard) if path == STANDARD else os.stat(path)
     except (OSError, ValueError):
@@ -88,14 +88,14 @@ def _identity(path: str, standard: int) -> Hashable:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file so that a full disk or a crash leaves the previous one intact."""
+    """Write a text file; a full disk or a crash leaves the previous one intact."""
     with replacing(path) as beside, open(beside, "w", encoding="utf-8") as file:
         file.write(text)
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[str]:
-    """Yield a temporary path in the folder of `path`; rename it to `path` if no error occurs."""
+    """Yield the path of a temporary file, which replaces `path` if no error occurs."""
     place = _resolve_output(path)
     beside = ""
     try:
@@ -123,7 +123,7 @@ def replacing(path: str | Path) -> Iterator[str]:
 
 
 def _resolve_output(path: str | Path) -> Path:
-    """Follow symbolic links and return the path; raise WriteError if it cannot hold a file."""
+    """Follow symbolic links; raise WriteError if the path cannot hold a file."""
     place = Path(os.path.realpath(path))
     if place.is_dir():
         raise WriteError(f"cannot write {path}: it is a directory.")
@@ -136,7 +136,7 @@ def _resolve_output(path: str | Path) -> Path:
 
 
 def _sync_and_rename(beside: str, place: Path) -> None:
-    """Flush the temporary file `beside` to disk, and rename it to `place`."""
+    """Flush a temporary file to disk, then let it replace `place`."""
     with open(beside, "rb+") as file:
         os.fsync(file.fileno())
     mask = os.umask(0)
@@ -153,7 +153,7 @@ def _sync_and_rename(beside: str, place: Path) -> None:
 
 
 def write_checksummed(path: Where, kind: str, content: Any) -> None:
-    """Write JSON values with their checksum, completely or not at all."""
+    """Write JSON values and a checksum to a file, completely or not at all."""
     value = {"rosenblatt": kind, "format": strictjson.KINDS[kind].format, "content": content}
     write_text(fspath(path), strictjson.dump_with_checksum(value, indent=None) + "\n")
 
@@ -175,7 +175,7 @@ def read_checksummed(path: Where, kind: str) -> Any:
 
 
 class CheckpointFolder:
-    """Folder that holds a checkpoint, locked so that only one process uses it."""
+    """Folder with the checkpoint of a stream, locked for other processes."""
 
     KIND = "stream checkpoint"
 
@@ -222,7 +222,7 @@ class CheckpointFolder:
         write_checksummed(self.file, self.KIND, content)
 
     def read(self, resume: bool) -> Any | None:
-        """Return the checkpoint or None; raise UsageError if one exists and `resume` is false."""
+        """Return the checkpoint, or None; raise UsageError if there is one but not `resume`."""
         if not self.file.exists():
             return None
         if not resume:

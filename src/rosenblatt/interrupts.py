@@ -1,4 +1,4 @@
-"""Handle Ctrl-C: notice it at any time, but stop only where no work is left unfinished.
+"""Handle Ctrl-C: notice it at any time, but stop only where nothing is left half done.
 
 A KeyboardInterrupt in the middle of an import breaks that module for the rest of the process.
 `delay_interrupts` delays it, in Python and on the command line. The command line has its own
@@ -50,36 +50,41 @@ def delay_interrupts() -> Iterator[None]:
 
 
 class _Program:
-    """State and handlers of Ctrl-C in a process of the command line."""
+    """Handlers of Ctrl-C for the command line, and what they have noticed."""
 
     def __init__(self) -> None:
         self.requested_at: float | None = None
         self.phase = "starting"  # then "working", which Ctrl-C can stop, and "finishing"
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt, but not during an import; a second Ctrl-C ends the process."""
+        """Raise KeyboardInterrupt, but not during an import; a second one ends the process."""
         if number == signal.SIGINT:
             now = time.monotonic()
             if self.requested_at is not None:
                 if now - self.requested_at > SAME_SECONDS:
-                    _end_at_once()
+                    if os.isatty(2):
+                        os.write(2, SHOW_CURSOR)  # a progress bar hides it
+                    os.write(2, b"rosenblatt: interrupted again; ended at once.\n")
+                    os._exit(INTERRUPTED)
                 return
             self.requested_at = now
         if self.phase != "working":
             return
-        if _imports(frame) and hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
-            return
+        while frame is not None and hasattr(signal, "setitimer"):
+            if frame.f_code.co_filename.startswith("<frozen importlib"):
+                signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
+                return
+            frame = frame.f_back
         raise KeyboardInterrupt
 
     def retry(self, number: int, frame: FrameType | None) -> None:
-        """Handle again, after a delay, a Ctrl-C that was postponed or lost."""
+        """Handle a Ctrl-C that was postponed or lost before."""
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler):
             handler(AGAIN, frame)
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Raise a KeyboardInterrupt again that was lost in a callback or a finalizer."""
+        """Raise a KeyboardInterrupt again if a callback or finalizer has lost it."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return
@@ -91,7 +96,7 @@ _program = _Program()
 
 
 def install_handler() -> None:
-    """Install a handler of Ctrl-C, unless the process was started to ignore Ctrl-C."""
+    """Handle Ctrl-C in this process, unless it was started to ignore Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     signal.signal(signal.SIGINT, _program.handle)
@@ -134,19 +139,3 @@ def exit_with(code: int) -> None:
     if signal.getsignal(signal.SIGINT) == _program.handle:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
     sys.exit(code)
-
-
-def _imports(frame: FrameType | None) -> bool:
-    """Return whether a frame or one of its callers is importing a module."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _end_at_once() -> None:
-    if os.isatty(2):
-        os.write(2, SHOW_CURSOR)  # a progress bar hides it
-    os.write(2, b"rosenblatt: interrupted again; ended at once.\n")
-    os._exit(INTERRUPTED)

@@ -51,7 +51,7 @@ MARK = b'{\n "rosenblatt": "model",'  # how a model file begins
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A trained classifier with the encoding of its columns.
+    """Trained classifier that predicts from the columns of a table.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Model:
 
     @classmethod
     def of(cls, estimator: Any) -> Model:
-        """Create a model from a fitted estimator, or from a pipeline that ends in one.
+        """Create a model from a fitted estimator, or a pipeline that ends in one.
 
         Parameters
         ----------
@@ -134,12 +134,12 @@ class Model:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels; if there are two, the negative one is first."""
+        """Labels; if there are two, the negative one is first."""
         return self.target.labels
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
-        """The names of the features, in the order of the weights after w0."""
+        """Names of the features, in the order of the weights after w0."""
         return self.encoding.features
 
     @property
@@ -148,9 +148,10 @@ class Model:
         return self.hypothesis.w
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of each row; with two labels, a positive score predicts the second.
+        """Compute the score of each row, which decides the predicted label.
 
-        With more than two labels, each row has one score per label.
+        With two labels, a positive score predicts the second one. With more, each row has one score
+        per label, and the highest decides.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class Model:
         return self.hypothesis.predict(self.numbers(X), self.classes_)
 
     def numbers(self, X: Any) -> Any:
-        """Encode rows as the matrix of features that the weights multiply."""
+        """Encode rows as numbers, one column per feature."""
         if isinstance(X, list) and X and isinstance(X[0], Mapping):
             X = rows_to_table(X, [column.name for column in self.encoding.columns])
         if column_names(X) is not None:
@@ -198,7 +199,7 @@ class Model:
         return table
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a JSON file, atomically.
+        """Write the model to a JSON file, completely or not at all.
 
         Parameters
         ----------
@@ -209,7 +210,7 @@ class Model:
 
 
 def rows_to_table(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Any:
-    """Convert dicts to rows of an Arrow table; a key that a dict lacks is a missing value."""
+    """Convert dicts to an Arrow table; absent keys become missing values."""
     columns = {}
     for name in names:
         values = [row.get(name) for row in rows]
@@ -245,7 +246,7 @@ def save(model: Any, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Model:
-    """Read and validate a model file; nothing in the file is executed as code.
+    """Read and validate a model file, without executing any code from it.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def load(path: str | Path) -> Model:
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file; also accept the model of a stream that has had fewer than two labels."""
+    """Read a model file, even of a stream with fewer than two labels so far."""
     parts = ColumnParts(str(path), "model")
     value = parts.of_format(strictjson.read(str(path)))
     stream = value.get("stream")
@@ -294,7 +295,7 @@ def read_model(path: str | Path) -> Model:
 
 
 def to_json(model: Model) -> str:
-    """Return the text of a model file, with one line per column.
+    """Return a model as the text of a JSON file, with one line per column.
 
     The score of a row is the sum of weight × number, minus the threshold; above 0 the second label
     is predicted. With more than two labels each weight is a list with one per label, and the label
@@ -333,10 +334,10 @@ def to_json(model: Model) -> str:
 
 
 class ColumnParts(strictjson.Parts):
-    """Reader that validates the columns and the target in a model or proof file."""
+    """Reader of the columns and the target in a model or proof file."""
 
     def target(self, value: Any, encoding: Encoding, least: int = 2) -> TargetColumn:
-        """Read the target column and its labels; the column must not be a feature."""
+        """Read and check the target column and its labels."""
         value = self.object(value, '"target"')
         column = self.text(value.get("column"), '"target.column"')
         if column and column in [one.name for one in encoding.columns]:
@@ -358,13 +359,13 @@ class ColumnParts(strictjson.Parts):
         return TargetColumn(column, labels, others)
 
     def weight(self, value: Any, where: str) -> Any:
-        """Read a weight: a number, or a list with one number per label."""
+        """Read and check a weight: a number, or a list with one per label."""
         if isinstance(value, list):
             return [self.number(one, where) for one in value]
         return self.number(value, where)
 
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
-        """Read the encoding of the columns; append each column's weights to `weights`, if given."""
+        """Read and check the columns; append their weights to the list `weights`."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not (listed or "stream" in value):
             self.wrong('"columns"', "is not a list of columns")
@@ -381,7 +382,7 @@ class ColumnParts(strictjson.Parts):
         return Encoding(tuple(columns), missing, tuple(words))
 
     def regression(self, value: dict[str, Any]) -> RegressionPlan:
-        """Read the columns of a regression: numbers and categories."""
+        """Read and check the columns of a regression: numbers and categories."""
         columns = self.encoding(value).columns
         for column in columns:
             if not isinstance(column, Number | Category):
@@ -446,7 +447,7 @@ class ColumnParts(strictjson.Parts):
 
 
 def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
-    """Return the text of a proof file, including the column types of the data.
+    """Return a proof as the text of a JSON file, with the column types of the data.
 
     One checksum covers the proof and the column types.
     """
@@ -475,7 +476,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
 
 
 def read_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """Read a proof file; return the recorded columns (None if absent) and the proof."""
+    """Read a proof file; return the columns recorded in it, or None, and the proof."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")

@@ -1,4 +1,4 @@
-"""Scikit-learn pipelines that end in an estimator of rosenblatt.
+"""Conversion of scikit-learn pipelines that end in an estimator of rosenblatt.
 
 Scikit-learn is not imported here: whoever passes a pipeline has imported it.
 """
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import Category, Column, Number, as_text
@@ -22,7 +21,7 @@ from rosenblatt.text import quote_column
 
 # Scalers that compute (x - center) / scale_: the attribute with the center, and the parameter that
 # tells whether the center is subtracted.
-CENTRES = {
+CENTERS = {
     "StandardScaler": ("mean_", "with_mean"),
     "RobustScaler": ("center_", "with_centering"),
     "MaxAbsScaler": ("", ""),
@@ -30,7 +29,7 @@ CENTRES = {
 
 
 class FoldingError(ValueError):
-    """Error about a pipeline that cannot be saved in a model file."""
+    """Error raised if a pipeline cannot be saved in a model file."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}; save the whole pipeline with joblib.dump instead.")
@@ -38,7 +37,7 @@ class FoldingError(ValueError):
 
 
 def final(clf: Any) -> Any:
-    """Return the last step of a pipeline, or the estimator itself if it is not one."""
+    """Return the last step of a pipeline; return any other estimator unchanged."""
     while _is_pipeline(clf):
         clf = clf.steps[-1][1]
     return clf
@@ -50,7 +49,10 @@ def is_ours(clf: Any) -> bool:
 
 
 def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Transform X by all steps before the last; return the result and column names (or None)."""
+    """Transform X by all steps of a pipeline but the last.
+
+    Also returns the names of the columns then, or None if they are not known.
+    """
     names: Sequence[str] | None = column_names(X)
     for step in _before(clf):
         shape = getattr(X, "shape", None) or np.shape(X)
@@ -67,7 +69,7 @@ def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
 
 @dataclass(frozen=True)
 class Feature:
-    """An input of the last step of a pipeline, as a function of one column of the data.
+    """Input of the last step of a pipeline, as a function of one column.
 
     It is slope·x + offset for a number x, and offset + values[x] for a category x; an unknown
     category has the value 0. `fill` replaces a missing x.
@@ -79,7 +81,7 @@ class Feature:
     fill: Fraction | str | None = None
     values: Mapping[str, Fraction] = field(default_factory=dict)
 
-    def scaled(self, slope: Fraction, offset: Fraction) -> Feature:
+    def scale(self, slope: Fraction, offset: Fraction) -> Feature:
         """Return the feature multiplied by `slope`, plus `offset`."""
         values = {value: slope * number for value, number in self.values.items()}
         moved = slope * self.offset + offset
@@ -90,7 +92,7 @@ Term = tuple[list[Fraction], Feature]  # weights of a feature, one per label
 
 
 def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
-    """Return the input columns of a fitted estimator or pipeline, and the weights to apply to them.
+    """Convert a fitted estimator or pipeline to weights for its input columns.
 
     Preprocessing is folded into the weights in exact arithmetic and rounded once. Raises
     FoldingError if that could change the prediction of a training row, or if a step does more
@@ -106,13 +108,13 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
         return Encoding(tuple(map(Number, names))), line
     features = [Feature(i) for i in range(count)]
     for step in steps:
-        features = _transformed(step, features)
+        features = _transform(step, features)
     _check_rounding(line, last, features)
 
     threshold, *exact = [[Fraction(v) for v in each] for each in np.atleast_2d(line.w).T]
     terms: list[list[Term]] = [[] for _ in names]
     for w, feature in zip(exact, features, strict=True):
-        threshold = _sum(threshold, w, feature.offset)
+        threshold = _add(threshold, w, feature.offset)
         terms[feature.column].append((w, feature))
     columns, weights, imputed = list[Column](), [threshold], dict[str, bool]()
     for name, mine in zip(names, terms, strict=True):
@@ -126,10 +128,10 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
                 raise FoldingError(f"{quote_column(name)} is imputed in more than one way")
             fill = fills.pop() if fills else None
             imputed[name] = fill is not None or not mine
-            columns.append(Number(name, _rounded(Fraction(fill or 0))))
+            columns.append(Number(name, _round(Fraction(fill or 0))))
             total = [Fraction(0)] * len(threshold)
             for w, f in mine:
-                total = _sum(total, w, f.slope)
+                total = _add(total, w, f.slope)
             weights.append(total)
     is_imputed = any(f.fill is not None for f in features if not f.values)
     if is_imputed and not all(imputed.values()):
@@ -137,34 +139,34 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
             f"{quote_column(next(name for name in imputed if not imputed[name]))} is not imputed, "
             "but other numbers are, and a model file imputes all columns of numbers or none"
         )
-    rounded = np.array([[_rounded(number) for number in each] for each in weights]).T
+    rounded = np.array([[_round(number) for number in each] for each in weights]).T
     folded = np.ascontiguousarray(rounded if line.w.ndim == 2 else rounded[0])
     encoding = Encoding(tuple(columns), "mean" if is_imputed else "error")
     return encoding, Hypothesis.of(folded, 1.0, line.zero)
 
 
-def _sum(total: list[Fraction], w: list[Fraction], factor: Fraction) -> list[Fraction]:
-    """Return total + factor·w, for each label."""
+def _add(total: list[Fraction], w: list[Fraction], factor: Fraction) -> list[Fraction]:
+    """Return total + factor·w for each label."""
     return [t + factor * v for t, v in zip(total, w, strict=True)]
 
 
 def _weights_by_value(name: str, terms: list[Term]) -> dict[str, list[Fraction]]:
-    """Return the weights of each category of a column, sorted by category."""
+    """Return the weights of each category of a column, in sort order."""
     if not all(f.values for _, f in terms):
         raise FoldingError(f"{quote_column(name)} is used as a number and as a category")
     weights: dict[str, list[Fraction]] = {}
     for w, feature in terms:
         for value, number in feature.values.items():
-            weights[value] = _sum(weights.get(value, [Fraction(0)] * len(w)), w, number)
+            weights[value] = _add(weights.get(value, [Fraction(0)] * len(w)), w, number)
     return dict(sorted(weights.items()))
 
 
-def _transformed(step: Any, features: list[Feature]) -> list[Feature]:
-    """Return the features that a fitted step outputs for the given input features."""
+def _transform(step: Any, features: list[Feature]) -> list[Feature]:
+    """Return the features that a fitted step of a pipeline outputs."""
     kind = type(step).__name__
     if _is_pipeline(step):
         for _, one in step.steps:
-            features = _transformed(one, features)
+            features = _transform(one, features)
         return features
     if step in (None, "passthrough") or (kind == "FunctionTransformer" and step.func is None):
         return features
@@ -174,15 +176,15 @@ def _transformed(step: Any, features: list[Feature]) -> list[Feature]:
             if not isinstance(one, str) or one != "drop":
                 chosen = [features[i] for i in step._transformer_to_input_indices[name]]
                 share = Fraction(shares.get(name, 1))
-                result += [f.scaled(share, Fraction(0)) for f in _transformed(one, chosen)]
+                result += [f.scale(share, Fraction(0)) for f in _transform(one, chosen)]
         return result
     if not type(step).__module__.startswith("sklearn."):
         kind = ""
     if kind == "SimpleImputer":
-        return _imputed(step, features)
+        return _impute(step, features)
     if kind == "OneHotEncoder":
-        return _encoded(step, features)
-    if kind != "MinMaxScaler" and kind not in CENTRES:
+        return _encode(step, features)
+    if kind != "MinMaxScaler" and kind not in CENTERS:
         raise FoldingError(
             f"{type(step).__name__} cannot be saved in a model file, because it does more than "
             "impute, scale and encode single columns"
@@ -190,17 +192,18 @@ def _transformed(step: Any, features: list[Feature]) -> list[Feature]:
     if getattr(step, "clip", False):
         raise FoldingError(f"{kind} clips values, which no linear classifier can")
     count = len(features)
-    scale = _exact(step.scale_, count, 1)
+    scale = [Fraction(float(s)) for s in ([1] * count if step.scale_ is None else step.scale_)]
     if kind == "MinMaxScaler":
-        moves = list(zip(scale, _exact(step.min_, count, 0), strict=True))
+        moves = [(s, Fraction(float(c))) for s, c in zip(scale, step.min_, strict=True)]
     else:
-        centre, used = CENTRES[kind]
-        centres = _exact(getattr(step, centre) if getattr(step, used, False) else None, count, 0)
-        moves = [(1 / s, -c / s) for s, c in zip(scale, centres, strict=True)]
-    return [f.scaled(*move) for f, move in zip(features, moves, strict=True)]
+        center, used = CENTERS[kind]
+        found = getattr(step, center) if getattr(step, used, False) else None
+        centers = [Fraction(float(c)) for c in ([0] * count if found is None else found)]
+        moves = [(1 / s, -c / s) for s, c in zip(scale, centers, strict=True)]
+    return [f.scale(*move) for f, move in zip(features, moves, strict=True)]
 
 
-def _imputed(step: Any, features: list[Feature]) -> list[Feature]:
+def _impute(step: Any, features: list[Feature]) -> list[Feature]:
     if step.add_indicator or not _is_missing(step.missing_values):
         raise FoldingError(
             "SimpleImputer cannot be saved in a model file with add_indicator or with other "
@@ -220,7 +223,7 @@ def _imputed(step: Any, features: list[Feature]) -> list[Feature]:
     return result
 
 
-def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
+def _encode(step: Any, features: list[Feature]) -> list[Feature]:
     """Return the features that a fitted OneHotEncoder outputs, one per category."""
     if getattr(step, "_infrequent_enabled", False):
         raise FoldingError(
@@ -241,7 +244,14 @@ def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
                 "OneHotEncoder cannot be saved in a model file if an earlier step changed its "
                 "numbers, or if categories begin or end with blanks or are missing in two ways"
             )
-        spelled = [_spellings(value, text) for value, text in zip(values, texts, strict=True)]
+        spelled = []  # all spellings of each category in files, such as 1 and 1.0
+        for value, text in zip(values, texts, strict=True):
+            other = text
+            if isinstance(value, bool):
+                other = str(value)
+            elif isinstance(value, int | float) and abs(value) < 2**53:
+                other = str(float(value))
+            spelled.append(list(dict.fromkeys([text, other])))
         zeros = dict.fromkeys(() if drop is None else spelled[drop], Fraction(0))
         for k, text in enumerate(texts):
             if k != drop:
@@ -251,15 +261,6 @@ def _encoded(step: Any, features: list[Feature]) -> list[Feature]:
     return result
 
 
-def _spellings(value: Any, text: str) -> list[str]:
-    """Return all spellings of a category in files, such as 1 and 1.0, or true and True."""
-    if isinstance(value, bool):
-        return [text, str(value)]
-    if isinstance(value, int | float) and abs(value) < 2**53:
-        return list(dict.fromkeys([text, str(float(value))]))
-    return [text]
-
-
 def _is_missing(value: Any) -> bool:
     return value is None or value != value or type(value).__name__ == "NAType"
 
@@ -267,14 +268,14 @@ def _is_missing(value: Any) -> bool:
 def _check_rounding(line: Hypothesis, last: Any, features: list[Feature]) -> None:
     """Raise FoldingError if rounding could change the prediction of a training row.
 
-    A row counts if it is nearer to the boundary than a bound on the rounding errors of its score,
+    It could if the row is nearer to the boundary than a bound on the rounding errors of its score,
     before and after folding.
     """
     origin = getattr(getattr(last, "trace_", None), "origin", None)
     if origin is None:
         return
     rows, w = origin.examples.X, np.abs(np.atleast_2d(line.w)).max(axis=0)
-    offsets = np.array([abs(_rounded(f.offset)) for f in features])
+    offsets = np.array([abs(_round(f.offset)) for f in features])
     size = abs(rows) @ w[1:] + offsets @ w[1:] + w[0]
     if not offsets.any() and all(f.values or f.slope == 1 for f in features):
         whole = all((n == np.rint(n)).all() for n in (line.w, numbers_in(rows)))
@@ -292,13 +293,7 @@ def _check_rounding(line: Hypothesis, last: Any, features: list[Feature]) -> Non
         )
 
 
-def _exact(numbers: NDArray[Any] | None, count: int, otherwise: int) -> list[Fraction]:
-    if numbers is None:
-        return [Fraction(otherwise)] * count
-    return [Fraction(float(number)) for number in numbers]
-
-
-def _rounded(number: Fraction) -> float:
+def _round(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
@@ -310,7 +305,7 @@ def _is_pipeline(clf: Any) -> bool:
 
 
 def _before(clf: Any) -> Iterator[Any]:
-    """Yield the steps of a pipeline before the last, leaving out passthroughs."""
+    """Yield the steps of a pipeline before the last one, except passthroughs."""
     while _is_pipeline(clf):
         yield from (step for _, step in clf.steps[:-1] if step not in (None, "passthrough"))
         clf = clf.steps[-1][1]

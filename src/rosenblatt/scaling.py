@@ -1,4 +1,4 @@
-"""Scale columns for training, measure their spread, and rank features by strength."""
+"""Scale columns for training, measure their spread, and rank features by their effect."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class Scaling:
            [ 1.  ,  1.25]])
     """
 
-    centre: Floats
+    center: Floats
     width: Floats
 
     @classmethod
     def of(cls, blocks: Blocks) -> Scaling:
-        """Find the scaling that gives columns a spread of about 1, in one pass over the rows."""
-        return cls.suiting(Spread.of(blocks))
+        """Find the scaling that gives each column a spread of about 1."""
+        return cls.from_spread(Spread.of(blocks))
 
     @classmethod
-    def suiting(cls, spread: Spread) -> Scaling:
-        """Choose the scaling of each column from its spread; center only with an intercept."""
+    def from_spread(cls, spread: Spread) -> Scaling:
+        """Choose a scaling by the spread of the columns; center only with an intercept."""
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
             # Root mean square of the stored entries of each column.
@@ -57,17 +57,17 @@ class Scaling:
         width = _power_of_two(np.where(flat, spread.largest, spread.deviation))
         mean = (spread.shift + spread.sums / np.maximum(spread.count, 1)) * spread.unit
         # Rounded to a grid, so that it does not depend on the order of summation.
-        centre = np.rint(mean / width * GRID) / GRID * width
-        return cls(np.where(flat, 0.0, centre), width)
+        center = np.rint(mean / width * GRID) / GRID * width
+        return cls(np.where(flat, 0.0, center), width)
 
     def apply(self, examples: Examples) -> Examples:
         """Return the examples with scaled columns."""
-        return replace(examples, X=self.scaled(examples.X), assumed_plain=False)
+        return replace(examples, X=self.transform(examples.X), assumed_plain=False)
 
-    def scaled(self, X: Any) -> Any:
-        """Return the rows of a checked table with scaled columns."""
+    def transform(self, X: Any) -> Any:
+        """Return rows, an array or a CSR matrix, with scaled columns."""
         if isinstance(X, np.ndarray):
-            result = np.subtract(X, self.centre, dtype=np.float64, order="C")
+            result = np.subtract(X, self.center, dtype=np.float64, order="C")
             result /= self.width
             return result
         result = X.copy()
@@ -75,25 +75,25 @@ class Scaling:
         return result
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Convert a hypothesis on scaled values to one on the original values."""
+        """Convert a hypothesis on scaled values to the original values."""
         w = hypothesis.w.copy()
         w[..., 1:] /= self.width
         if hypothesis.x0 != 0:
-            w[..., 0] -= w[..., 1:] @ self.centre / hypothesis.x0
+            w[..., 0] -= w[..., 1:] @ self.center / hypothesis.x0
         return replace(hypothesis, w=w)
 
     def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Convert a hypothesis on the original values to one on scaled values."""
+        """Convert a hypothesis on the original values to scaled values."""
         w = hypothesis.w.copy()
         w[..., 1:] *= self.width
         if hypothesis.x0 != 0:
-            w[..., 0] += hypothesis.w[..., 1:] @ self.centre / hypothesis.x0
+            w[..., 0] += hypothesis.w[..., 1:] @ self.center / hypothesis.x0
         return replace(hypothesis, w=w)
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Number of entries, largest entry, sum and sum of squares of each column.
+    """Statistics of each column: largest entry, sum and sum of squares.
 
     Sums are in a unit per column, so that they neither overflow nor underflow.
     """
@@ -112,11 +112,11 @@ class Spread:
     @classmethod
     def of(cls, blocks: Blocks) -> Spread:
         """Compute the spread of each column in one pass over the rows."""
-        return functools.reduce(cls.joined, blocks.each(_spread_of))
+        return functools.reduce(cls._combine, blocks.each(_measure))
 
     @property
     def flat(self) -> NDArray[np.bool_]:
-        """Whether each column is constant, up to rounding."""
+        """Whether each column is constant, except for rounding errors."""
         return self.deviation <= 1e-12 * self.largest
 
     @property
@@ -126,10 +126,10 @@ class Spread:
         variance = self.squares / n - (self.sums / n) ** 2
         return np.sqrt(np.maximum(variance, 0.0)) * self.unit
 
-    def joined(self, other: Spread) -> Spread:
-        """Combine the spreads of two sets of rows into the spread of all rows."""
-        unit = np.maximum(self.unit, other.unit)
-        a, b = self._about(unit, self.shift * self.unit), other._about(unit, self.shift * self.unit)
+    def _combine(self, other: Spread) -> Spread:
+        """Return the spread of two sets of rows together, given the spread of each."""
+        unit, center = np.maximum(self.unit, other.unit), self.shift * self.unit
+        a, b = self._convert(unit, center), other._convert(unit, center)
         return replace(
             a,
             rows=a.rows + b.rows,
@@ -139,16 +139,16 @@ class Spread:
             squares=a.squares + b.squares,
         )
 
-    def _about(self, unit: Floats, centre: Floats) -> Spread:
-        """Express the spread in another unit and about another center for each column."""
-        ratio, shift = self.unit / unit, centre / unit
+    def _convert(self, unit: Floats, center: Floats) -> Spread:
+        """Return the same spread in other units and about other centers."""
+        ratio, shift = self.unit / unit, center / unit
         move = self.shift * ratio - shift
         sums = self.sums * ratio
         squares = self.squares * ratio**2 + 2 * move * sums + self.count * move**2
         return replace(self, unit=unit, shift=shift, sums=sums + self.count * move, squares=squares)
 
 
-def _spread_of(examples: Examples, first: int) -> Spread:
+def _measure(examples: Examples, first: int) -> Spread:
     X, n, d = examples.X, examples.n, examples.d
     like = examples.is_sparse, bool(examples.x0), examples.names
     if examples.is_sparse:
@@ -179,16 +179,16 @@ def _power_of_two(widths: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Strength:
-    """Weight of a feature, and weight × standard deviation of the feature."""
+    """Weight of a feature, and the change in score per standard deviation."""
 
     feature: str
     weight: float
-    strength: float
+    strength: float  # weight × standard deviation of the feature
 
 
 @dataclass(frozen=True)
 class LabelStrength(Strength):
-    """Strength of a feature for one of K labels, relative to the mean over the labels."""
+    """Weight of a feature for one of K labels, minus the mean over the labels."""
 
     label: str
 

@@ -1,6 +1,6 @@
-"""Read untrusted JSON in bounded memory; report invalid files in one sentence.
+"""Read untrusted JSON files in bounded memory, and check the values in them.
 
-Nesting depth and number of values are counted in the bytes before any object is built. The
+The nesting depth and the number of values are counted in the bytes before any object is built. The
 checksum of a file, under the key "checksum", is the SHA-256 of all its other values.
 """
 
@@ -38,7 +38,7 @@ PIPE_SECONDS = 2.0  # maximum wait for the first byte of a pipe
 
 
 class FileKind(NamedTuple):
-    """A kind of file that rosenblatt writes."""
+    """Kind of file that rosenblatt writes."""
 
     format: int
     description: str  # what the file is and what reads it
@@ -78,11 +78,11 @@ STEPS[list(b"]}")] = -1
 
 
 class NotJsonError(ValueError):
-    """Error about invalid JSON; callers put the file name before its message."""
+    """Error about invalid JSON, whose message follows the name of the file."""
 
 
 def read(path: str) -> Any:
-    """Return the value of a JSON file, which may be compressed; "-" is standard input."""
+    """Read a JSON file, which may be compressed; "-" is standard input."""
     text = read_text(path)
     try:
         return parse(*text)
@@ -91,7 +91,7 @@ def read(path: str) -> Any:
 
 
 def parse(text: str | bytes, size: int | None = None) -> Any:
-    """Return the value of a JSON text; raise NotJsonError if it is invalid or too complex.
+    """Parse a JSON text; raise NotJsonError if it is invalid or too complex.
 
     `size` is the number of bytes on disk, which limits the number of values.
     """
@@ -117,7 +117,7 @@ def parse(text: str | bytes, size: int | None = None) -> Any:
 
 
 def read_text(path: str) -> tuple[bytes, int]:
-    """Return the decompressed bytes of a JSON file, and its size on disk.
+    """Read and decompress a JSON file; return the bytes and the size on disk.
 
     Raises DataError if the file is too large.
     """
@@ -235,7 +235,7 @@ def _reject_constant(text: str) -> NoReturn:
 
 
 def compute_checksum(value: dict[str, Any]) -> str:
-    """Return the SHA-256 of a JSON object without its checksum, ignoring its formatting."""
+    """Return the SHA-256 of a JSON object, whatever its formatting and checksum."""
     content = {key: part for key, part in value.items() if key != "checksum"}
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -244,13 +244,13 @@ def compute_checksum(value: dict[str, Any]) -> str:
 def dump_with_checksum(
     value: dict[str, Any], ensure_ascii: bool = True, indent: int | None = 1
 ) -> str:
-    """Return the JSON text of an object, with its checksum added."""
+    """Return the JSON text of an object with a checksum added."""
     value = {**value, "checksum": compute_checksum(value)}
     return json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
 def kind_of_file(value: Any) -> str:
-    """Return the kind of file that a JSON value is from; "" if rosenblatt did not write it."""
+    """Return the kind of a file from its JSON, or "" if rosenblatt did not write it."""
     if not isinstance(value, dict):
         return ""
     kind = value.get("rosenblatt")
@@ -261,18 +261,18 @@ def kind_of_file(value: Any) -> str:
 
 
 class Parts:
-    """Checks of the values in a file; each raises a DataError that names the invalid value."""
+    """Checks of values from a file, which raise DataError on an invalid value."""
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
 
     def wrong(self, where: str, what: str) -> NoReturn:
-        """Raise DataError with the place of an invalid value and what is wrong with it."""
+        """Raise DataError about an invalid value: where it is, and what is wrong."""
         where = shorten(where, most=120)
         raise DataError(f"{self.name} is not a valid {self.kind}: {where} {what}.")
 
     def of_format(self, value: Any) -> dict[str, Any]:
-        """Return the value if it has the expected kind and format; raise DataError otherwise."""
+        """Return the value if it has the expected kind and format; else raise DataError."""
         found = kind_of_file(value)
         if found != self.kind:
             what = KINDS[found].description if found else f"not a {self.kind} of rosenblatt"
@@ -295,7 +295,7 @@ class Parts:
             )
 
     def number(self, value: Any, where: str) -> float:
-        """Return the value if it is a finite number; raise DataError otherwise."""
+        """Return the value if it is a finite number; else raise DataError."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.wrong(where, "is not a number")
         try:
@@ -307,25 +307,25 @@ class Parts:
         return result
 
     def text(self, value: Any, where: str) -> str:
-        """Return the value if it is text; raise DataError otherwise."""
+        """Return the value if it is text; else raise DataError."""
         if not isinstance(value, str):
             self.wrong(where, "is not a text")
         return value
 
     def one_of(self, value: Any, choices: Any, where: str) -> str:
-        """Return the value if it is one of the choices; raise DataError otherwise."""
+        """Return the value if it is one of the choices; else raise DataError."""
         if not isinstance(value, str) or value not in choices:
             self.wrong(where, f"is not one of {', '.join(choices)}")
         return value
 
     def whole(self, value: Any, where: str, least: int, most: int = MOST) -> int:
-        """Return the value if it is an integer in a range; raise DataError otherwise."""
+        """Return the value if it is an integer in a range; else raise DataError."""
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             self.wrong(where, f"is not an integer from {least} to {most}")
         return value
 
     def object(self, value: Any, where: str) -> dict[str, Any]:
-        """Return the value if it is an object; raise DataError otherwise."""
+        """Return the value if it is an object; else raise DataError."""
         if not isinstance(value, dict):
             self.wrong(where, "is not an object")
         return value

@@ -1,7 +1,6 @@
 """Wording of verdicts, bounds, counts and accuracies, and quoting of text from files.
 
-Every sentence that several interfaces print is written here once. A card is a table of facts in
-HTML, for notebooks.
+Every sentence that several interfaces print is written here once.
 """
 
 from __future__ import annotations
@@ -37,6 +36,12 @@ CLAIMS_OF_LABELS = {
     "inseparable": "no weights classify every {} correctly",
     "not separable": "no weights classify every {} correctly",
 }
+SUM_TO_ZERO = (
+    "The proof is positive multiples of some signed examples that sum to exactly zero. If a w "
+    "classified all of them correctly, the sum of its products with them would be positive, but it "
+    "is zero. So no line classifies every example correctly"
+)
+NOT_CHECKED = ". Whether the examples are quasi-separable was not checked."
 PROVES = {
     "separable": "The proof is a weight vector w whose product with every signed example is "
     "positive, computed with integers and without rounding. So a line classifies every example "
@@ -44,34 +49,28 @@ PROVES = {
     "quasi-separable": "The proof is a weight vector w whose product with no signed example is "
     "negative, and positive multiples of some signed examples that sum to exactly zero. So a line "
     "can have no example on its wrong side, but it cannot classify every example correctly.",
-    "inseparable": "The proof is positive multiples of some signed examples that sum to exactly "
-    "zero. If a w classified all of them correctly, the sum of its products with them would be "
-    "positive, but it is zero. So no line classifies every example correctly, and PLA alone would "
-    "never halt.",
-    "not separable": "The proof is positive multiples of some signed examples that sum to exactly "
-    "zero. If a w classified all of them correctly, the sum of its products with them would be "
-    "positive, but it is zero. So no line classifies every example correctly. Whether the examples "
-    "are quasi-separable was not checked.",
+    "inseparable": f"{SUM_TO_ZERO}, and PLA alone would never halt.",
+    "not separable": f"{SUM_TO_ZERO}{NOT_CHECKED}",
     "undecided": "Nothing is proved.",
 }
-AGAINST = (
+PAIRS_SUM_TO_ZERO = (
     "positive multiples of some pairs of an example and a competing class (x for the label of the "
     "example, −x for the competing class) that sum to exactly zero"
+)
+NO_WEIGHTS = (
+    f"The proof is {PAIRS_SUM_TO_ZERO}. If weights classified all of these examples correctly, the "
+    "sum of the leads of their own labels would be positive, but it is zero. So no weights "
+    "classify every example correctly"
 )
 PROVES_OF_LABELS = {
     "separable": "The proof is one weight vector per label: for every example, the score of its "
     "own label is higher than every other score, computed with integers and without rounding. So "
     "PLA halts.",
     "quasi-separable": "The proof is one weight vector per label under which no example has a "
-    f"higher score for a competing class than for its own label, and {AGAINST}. So no competing "
-    "class needs to score higher, but ties cannot be avoided.",
-    "inseparable": f"The proof is {AGAINST}. If weights classified all of these examples "
-    "correctly, the sum of the leads of their own labels would be positive, but it is zero. So no "
-    "weights classify every example correctly, and PLA alone would never halt.",
-    "not separable": f"The proof is {AGAINST}. If weights classified all of these examples "
-    "correctly, the sum of the leads of their own labels would be positive, but it is zero. So no "
-    "weights classify every example correctly. Whether the examples are quasi-separable was not "
-    "checked.",
+    f"higher score for a competing class than for its own label, and {PAIRS_SUM_TO_ZERO}. So no "
+    "competing class needs to score higher, but ties cannot be avoided.",
+    "inseparable": f"{NO_WEIGHTS}, and PLA alone would never halt.",
+    "not separable": f"{NO_WEIGHTS}{NOT_CHECKED}",
     "undecided": "Nothing is proved.",
 }
 MOST_IN_TABLE = 12  # labels in a table on a terminal
@@ -86,9 +85,9 @@ MOST_BARS = 60
 
 
 def plural(count: float | str, thing: str, many: str = "") -> str:
-    """Return a count with its noun, such as "2 mistakes"; `many` is an irregular plural.
+    """Return a count with its noun, such as "2 mistakes".
 
-    A count given as text is not formatted.
+    `many` is an irregular plural. A count given as text is not formatted.
 
     Examples
     --------
@@ -112,9 +111,7 @@ def percent(share: float) -> str:
 
 
 def shorten(text: str, most: int = QUOTED) -> str:
-    r"""Format text for quoting in a message: on one line, and shortened if it is long.
-
-    Every message that quotes a cell, a line, a label or a name uses this function.
+    r"""Shorten a text from a file to quote it in a message, on one line.
 
     Examples
     --------
@@ -125,7 +122,7 @@ def shorten(text: str, most: int = QUOTED) -> str:
 
 
 def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
-    """Join up to `most` words by commas and a conjunction, and count the remaining ones.
+    """Join words by commas and a conjunction; count those after the first `most`.
 
     Examples
     --------
@@ -173,7 +170,7 @@ def dump_json_line(value: Any) -> str:
 
 
 def dump_json(value: Any) -> str:
-    """Return a value as JSON text; dates become text, and NaN and infinity become null.
+    """Return a value as JSON text, with dates as text, and null for NaN and infinity.
 
     Examples
     --------
@@ -202,7 +199,7 @@ def _without_infinities(value: Any) -> Any:
 
 
 def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
-    """Return the claim of a proof as a clause; `many` means more than two labels.
+    """Describe what a proof claims, about two labels or more (`many`).
 
     Examples
     --------
@@ -218,7 +215,7 @@ def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
 
 
 def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
-    """Describe the size of a proof in words: weights, conflicts and branches.
+    """Describe the size of a proof: integers, conflicts and branches.
 
     Examples
     --------
@@ -243,7 +240,7 @@ def is_close(bound: float, mistakes: float) -> bool:
 
 
 def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False) -> str:
-    """Describe a lower bound on the mistakes, with the size `proved` of its proof.
+    """Describe a lower bound on mistakes, and the size of its proof.
 
     Examples
     --------
@@ -257,7 +254,7 @@ def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False
 
 
 def describe_rule(yes: str, threshold: float) -> str:
-    """Describe in a sentence when a linear classifier predicts the label `yes`.
+    """Describe when a linear classifier predicts the positive label.
 
     Examples
     --------
@@ -270,7 +267,7 @@ def describe_rule(yes: str, threshold: float) -> str:
 def describe_unconverged(reason: str, made: str, mistakes: float, examples: int, ask: str) -> str:
     """Return the warning that PLA stopped before it converged.
 
-    `made` says how many updates and epochs it made; `ask` names the function for separability.
+    `made` says how many updates and epochs it made; `ask` is the function for separability.
     """
     return (
         f"Perceptron stopped at {reason} after {made} and still makes "
@@ -281,7 +278,7 @@ def describe_unconverged(reason: str, made: str, mistakes: float, examples: int,
 
 
 def describe_update_bound(bound: float) -> str:
-    """Describe a bound on the number of updates, which may be infinite in float64.
+    """Describe a bound on the number of updates, which may overflow float64.
 
     Examples
     --------
@@ -294,7 +291,7 @@ def describe_update_bound(bound: float) -> str:
 
 
 def finite_or_none(bound: float | None) -> float | None:
-    """Return a number, or None if it is NaN or infinite."""
+    """Return a number, or None for None, NaN and infinity."""
     return bound if bound is not None and math.isfinite(bound) else None
 
 
@@ -304,7 +301,9 @@ def floor_bound(bound: float) -> int:
 
 
 def format_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> list[str]:
-    """Format a confusion matrix as lines of text, or as one sentence if there are many labels.
+    """Format a confusion matrix as lines of text.
+
+    More than 12 labels do not fit, so their most frequent confusions are named instead.
 
     Examples
     --------
@@ -339,7 +338,7 @@ def format_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) 
 
 
 def describe_confusion(confusion: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
-    """Return a sentence with the most frequent confusions of labels.
+    """Describe which labels are most often confused, in a sentence.
 
     Examples
     --------
@@ -366,7 +365,7 @@ def _shorten_label(label: str) -> str:
 
 
 def render_card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
-    """Return an HTML card with a title, a table of facts, and further HTML below it.
+    """Return HTML for notebooks: a title, a table of facts, and further HTML below.
 
     Text is escaped. A fact without a name takes the whole line.
 
@@ -389,7 +388,7 @@ def render_card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -
 
 
 def render_bars(counts: Sequence[int], name: str) -> str:
-    """Return an SVG bar chart of counts; adjacent counts are summed if there are more than 60."""
+    """Return an SVG chart of counts, with at most 60 bars."""
     from html import escape
 
     step = -(-len(counts) // MOST_BARS) or 1
@@ -409,7 +408,7 @@ def render_bars(counts: Sequence[int], name: str) -> str:
 
 
 def quote_column(name: str) -> str:
-    """Return the name of a column as quoted in messages.
+    """Return the name of a column as messages quote it.
 
     Examples
     --------

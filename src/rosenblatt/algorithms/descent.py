@@ -134,7 +134,7 @@ class Landscape:
 def scaling_of(examples: Examples) -> Scaling:
     """Return a scaling by exact standard deviations, counting the zeros of sparse columns."""
     spread = Spread.of(examples)
-    scaling = Scaling.suiting(spread)
+    scaling = Scaling.from_spread(spread)
     width = np.where(spread.flat, scaling.width, spread.deviation)
     return replace(scaling, width=np.clip(width, TINIEST, 1 / TINIEST))
 
@@ -152,7 +152,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
     x0 is 1, or 0 without an intercept.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        X = to_dense(scaling.scaled(examples.X[rows]))
+        X = to_dense(scaling.transform(examples.X[rows]))
     ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
     return np.asarray(np.hstack((ones, X)) * examples.y[rows, None])
 

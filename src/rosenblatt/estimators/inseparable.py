@@ -22,7 +22,7 @@ from rosenblatt.text import join_words
 
 @dataclass(eq=False, repr=False)
 class PocketParameters(LinearClassifier):
-    """Base class with the pocket algorithm's parameters, in memory and on a cluster."""
+    """Base class with the parameters of the pocket, also for the estimator on Dask."""
 
     max_updates: int = 1000
     order: str = "random"
@@ -193,7 +193,7 @@ def fewest_mistakes(
     n_jobs: int | None = None,
     target: str | None = None,
 ) -> FewestMistakesResult:
-    """Search for the linear classifier with the fewest mistakes, and prove a lower bound.
+    """Search for the linear classifier with the fewest mistakes; prove a lower bound.
 
     With few features (two and up to 50,000 rows, three and 5,000, four and 2,000, five and 500)
     the result is usually the optimum; with two features and up to 200 rows, whatever the time
@@ -268,7 +268,7 @@ def fewest_mistakes(
 
 @dataclass(eq=False, repr=False)
 class FewestMistakes(LinearClassifier):
-    """Linear classifier with the fewest mistakes that a search finds within a time limit.
+    """Linear classifier with the fewest mistakes that a search can find in time.
 
     This is the search of `fewest_mistakes` as an estimator.
 
@@ -333,7 +333,7 @@ class FewestMistakes(LinearClassifier):
     n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Search until the time limit, or until the mistakes are proved to be the fewest.
+        """Search until the time limit, or until no classifier can make fewer mistakes.
 
         Parameters
         ----------

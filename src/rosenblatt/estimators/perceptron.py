@@ -24,7 +24,7 @@ from rosenblatt.text import describe_unconverged, plural
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base class of the estimators, which checks parameters, scores rows and predicts."""
+    """Base class of the estimators: it checks parameters, scores rows and predicts."""
 
     fit_intercept: bool
     intercept_scaling: float
@@ -87,7 +87,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table
 
     def _check_columns(self, X: Any, d: int, *, reset: bool) -> None:
-        """Set or check the number and names of features, as scikit-learn does.
+        """Set or check the number and the names of the features.
 
         Arrays have no names, and looking for names takes as long as a small fit.
         """
@@ -101,11 +101,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _hypothesis(self) -> Hypothesis:
-        """Return the fitted hypothesis, unaffected by parameters that were set after `fit`."""
+        """Return the fitted hypothesis, whatever parameters were set after `fit`."""
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set `weights_`, `coef_` and `intercept_` from a hypothesis or from mean weights."""
+        """Set `weights_`, `coef_` and `intercept_`, the latter two to the mean if given."""
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
@@ -143,7 +143,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] | None = None,
         looked_at: bool = True,
     ) -> Examples:
-        """Return X and y as examples with sample weights and class weights.
+        """Convert X and y to examples, with sample weights and class weights.
 
         `labels` are the known labels if X and y are a block of a stream, else None.
         """
@@ -160,7 +160,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return examples.weighted(sample_weight, each, stream=labels is not None)
 
     def _last_weights(self, examples: Examples) -> NDArray[np.float64]:
-        """Return the final w of the previous fit, in the kernels' layout for `examples`."""
+        """Return the last w of the previous fit as a start for these examples."""
         last, x0 = self._hypothesis().w, 1.0
         if self._mean is not None:
             x0 = self._mean.hypothesis.x0
@@ -177,9 +177,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return examples.flat(last)
 
     def _start(self, examples: Examples, coef: Any, intercept: Any) -> NDArray[np.float64] | None:
-        """Return w(0): the given weights or, on a warm start, the previous w; None means zeros.
+        """Return the initial weights w(0), or None for zeros.
 
-        The weights are in the layout of the kernels.
+        Given weights come before those of a warm start. They are in the layout of the kernels.
         """
         start = None
         if self.warm_start and hasattr(self, "coef_"):
@@ -197,7 +197,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class PlaParameters(LinearClassifier):
-    """Base class with the parameters of PLA, for estimators in memory and on a cluster."""
+    """Base class with the parameters of PLA, also for the estimator on Dask."""
 
     order: str = "cycle"
     max_iter: int = 1000
