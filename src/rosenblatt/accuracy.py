@@ -246,9 +246,9 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
 
 
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Split row numbers at random into training rows and a share of test rows per label.
+    """Split row numbers at random into training and test rows.
 
-    With two labels, at least one row of each is a test row. With more than two, at least one row
+    About `share` of the rows of each label are test rows. With two labels, at least one row of each is a test row. With more than two, at least one row
     of each stays a training row, so a label with a single row is not tested.
     """
     test, labels = [], np.unique(y)
@@ -284,7 +284,7 @@ class EvaluationOptions:
 
     @property
     def trains(self) -> bool:
-        """Whether extra models are trained on parts of the rows to measure accuracy."""
+        """Whether measuring the accuracy requires training further models."""
         return self.test is None and (self.cv is not None or self.share > 0)
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:

@@ -30,7 +30,7 @@ class OutOfTimeError(Exception):
 
 
 class _Paused:
-    """Seconds of all pauses so far, and the number of threads that pause the clock now."""
+    """Total time of pauses, and the number of threads that pause the clock now."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -105,7 +105,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """Return the deadline in a number of seconds, or never for None."""
+        """Return a deadline some seconds from now; None means no deadline."""
         return NEVER if seconds is None else cls(now() + seconds)
 
     @property
@@ -168,7 +168,7 @@ class StatusLine:
             self._status.stop()
 
     def update(self, line: Callable[[], str]) -> None:
-        """Show the text that the function `line` returns, unless it is too early."""
+        """Show the text that `line()` returns, unless another was shown just before."""
         if not (self.terminal or self.verbose):
             return
         with self.lock:
@@ -237,5 +237,5 @@ class Reporter:
     def mistake_progress(
         self, seconds: float | None, unit: str = "updates"
     ) -> AbstractContextManager[Callable[..., None]]:
-        """Return a context manager that yields a function `report(mistakes, steps)`."""
+        """Return a context manager that yields a function to report mistakes and steps."""
         return nullcontext(lambda mistakes, steps, bound=0: None)

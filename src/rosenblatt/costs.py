@@ -34,7 +34,10 @@ class Costs:
 
     @classmethod
     def of(cls, examples: Examples, exponent: int | None = None) -> Costs:
-        """Return the costs of examples: 1 each, or their weights in units of 2**exponent."""
+        """Return the costs of examples: 1 each, or their sample weights.
+
+        Weights are multiples of 2**exponent, by default of the largest that divides them all.
+        """
         if examples.weights is None:
             return cls(np.ones(examples.n, dtype=np.int64))
         odd, powers = _factor(examples.weights)
@@ -49,7 +52,7 @@ class Costs:
         return int(self.each[rows].sum()) if len(rows) else 0
 
     def number(self, cost: int) -> float:
-        """Return a cost to display: the number of rows or, with weights, the nearest float."""
+        """Return a cost as a number to display, if necessary rounded."""
         if self.exponent is None:
             return cost
         try:
@@ -58,7 +61,7 @@ class Costs:
             return math.inf
 
     def number_below(self, cost: int) -> float:
-        """Return a cost as a float that is not above the exact cost."""
+        """Return a cost as a number that is not above the exact cost."""
         if self.exponent is None:
             return cost
         near = min(self.number(cost), sys.float_info.max)

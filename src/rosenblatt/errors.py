@@ -80,7 +80,7 @@ class Message:
         return [part.name for part in self.parts if isinstance(part, Parameter)]
 
     def render(self, spell: Callable[[Parameter], str]) -> str:
-        """Return the message as text, with parameters spelled by the function `spell`."""
+        """Return the message as text; the function `spell` formats each parameter."""
         return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
     def __str__(self) -> str:
@@ -160,11 +160,11 @@ class RowNames:
         return cls(index=None if is_default else index)
 
     def number(self, n: int) -> int:
-        """Return the number of a row of the data, given its number n among the examples."""
+        """Return the number by which messages name example n."""
         return self.first + (int(n) if self.positions is None else int(self.positions[n]))
 
     def name(self, n: int) -> str:
-        """Return the row number of example n and, in parentheses, its index label."""
+        """Return the number of example n, with its index label in parentheses."""
         number = self.number(n)
         if self.index is None:
             return str(number)
@@ -177,7 +177,7 @@ class RowNames:
         return f"{number} ({', '.join(levels)})"
 
     def join(self, rows: Iterable[int], most: int = 6) -> str:
-        """Return the names of up to `most` rows in one phrase, and count the rest."""
+        """Name rows in a phrase, such as "rows 0 and 3"; count those after `most`."""
         names = list(rows)
         shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
         return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"
@@ -219,7 +219,7 @@ class UserError(Exception):
         super().__init__(self.message)
 
     def render(self, spell: Callable[[Parameter], str]) -> str:
-        """Return the message as text, with parameters spelled by the function `spell`."""
+        """Return the message as text; the function `spell` formats each parameter."""
         return sanitize(cut_middle(self.message.render(spell)))
 
     def __str__(self) -> str:
@@ -302,7 +302,7 @@ class RowError(ValueError):
         self.rows = tuple(map(int, rows)) if isinstance(rows, Sequence) else (int(rows),)
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
-        """Return the message, with rows named in the way that `names` says."""
+        """Return the message, with its rows named by `names`."""
         return f"{self.before}{names.join(self.rows) if self.rows else ''}{self.after}"
 
     def map_rows(self, positions: Any) -> Self:
@@ -310,7 +310,7 @@ class RowError(ValueError):
         return type(self)(self.before, [int(positions[n]) for n in self.rows], self.after)
 
     def prefix(self, before: str) -> Self:
-        """Return the error with the text `before` in front of its message."""
+        """Return the error with a text in front of its message."""
         return type(self)(f"{before}{self.before}", self.rows, self.after)
 
     def __str__(self) -> str:

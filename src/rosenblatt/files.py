@@ -56,7 +56,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
 
 
 def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
-    """Raise UsageError if a file exists that rosenblatt did not write."""
+    """Raise UsageError if a file exists and is not from rosenblatt."""
     if not os.path.isfile(path):
         return
     try:
@@ -69,7 +69,7 @@ def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
 
 
 def _identity(path: str, standard: int) -> Hashable:
-    """Return a key that all names of a file share, or None for a pipe or device."""
+    """Return a key that is equal for all names of a file; None for a pipe or device."""
     try:
         found = os.fstat(standard) if path == STANDARD else os.stat(path)
     except (OSError, ValueError):
@@ -95,7 +95,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[str]:
-    """Yield the path of a temporary file, which replaces `path` if no error occurs."""
+    """Yield the path of a temporary file that replaces `path` at the end."""
     place = _resolve_output(path)
     beside = ""
     try:
@@ -175,7 +175,7 @@ def read_checksummed(path: Where, kind: str) -> Any:
 
 
 class CheckpointFolder:
-    """Folder with the checkpoint of a stream, locked for other processes."""
+    """Folder with the checkpoint of a stream, locked against other processes."""
 
     KIND = "stream checkpoint"
 
@@ -222,7 +222,7 @@ class CheckpointFolder:
         write_checksummed(self.file, self.KIND, content)
 
     def read(self, resume: bool) -> Any | None:
-        """Return the checkpoint, or None; raise UsageError if there is one but not `resume`."""
+        """Return the checkpoint to resume from, or None if there is none."""
         if not self.file.exists():
             return None
         if not resume:

@@ -84,7 +84,7 @@ class _Program:
             handler(AGAIN, frame)
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Raise a KeyboardInterrupt again if a callback or finalizer has lost it."""
+        """Raise a KeyboardInterrupt again that a callback or finalizer has lost."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
             return

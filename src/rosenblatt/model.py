@@ -295,7 +295,7 @@ def read_model(path: str | Path) -> Model:
 
 
 def to_json(model: Model) -> str:
-    """Return a model as the text of a JSON file, with one line per column.
+    """Return a model as JSON text, with one line per column.
 
     The score of a row is the sum of weight × number, minus the threshold; above 0 the second label
     is predicted. With more than two labels each weight is a list with one per label, and the label
@@ -365,7 +365,7 @@ class ColumnParts(strictjson.Parts):
         return self.number(value, where)
 
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
-        """Read and check the columns; append their weights to the list `weights`."""
+        """Read and check the columns, and append their weights to a list, if given."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not (listed or "stream" in value):
             self.wrong('"columns"', "is not a list of columns")
@@ -447,7 +447,7 @@ class ColumnParts(strictjson.Parts):
 
 
 def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
-    """Return a proof as the text of a JSON file, with the column types of the data.
+    """Return a proof and the column types of the data as JSON text.
 
     One checksum covers the proof and the column types.
     """
@@ -476,7 +476,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
 
 
 def read_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """Read a proof file; return the columns recorded in it, or None, and the proof."""
+    """Read the proof in a file, and the columns of the data if they are recorded."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")

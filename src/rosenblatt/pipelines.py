@@ -44,7 +44,7 @@ def final(clf: Any) -> Any:
 
 
 def is_ours(clf: Any) -> bool:
-    """Return whether an estimator, or the last step of a pipeline, is from rosenblatt."""
+    """Return whether an estimator or the end of a pipeline is from rosenblatt."""
     return hasattr(type(final(clf)), "_hypothesis")
 
 

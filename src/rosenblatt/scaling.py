@@ -61,11 +61,11 @@ class Scaling:
         return cls(np.where(flat, 0.0, center), width)
 
     def apply(self, examples: Examples) -> Examples:
-        """Return the examples with scaled columns."""
+        """Scale the columns of examples."""
         return replace(examples, X=self.transform(examples.X), assumed_plain=False)
 
     def transform(self, X: Any) -> Any:
-        """Return rows, an array or a CSR matrix, with scaled columns."""
+        """Scale the columns of an array or a CSR matrix."""
         if isinstance(X, np.ndarray):
             result = np.subtract(X, self.center, dtype=np.float64, order="C")
             result /= self.width
@@ -127,7 +127,7 @@ class Spread:
         return np.sqrt(np.maximum(variance, 0.0)) * self.unit
 
     def _combine(self, other: Spread) -> Spread:
-        """Return the spread of two sets of rows together, given the spread of each."""
+        """Merge the statistics of two sets of rows."""
         unit, center = np.maximum(self.unit, other.unit), self.shift * self.unit
         a, b = self._convert(unit, center), other._convert(unit, center)
         return replace(
@@ -140,7 +140,7 @@ class Spread:
         )
 
     def _convert(self, unit: Floats, center: Floats) -> Spread:
-        """Return the same spread in other units and about other centers."""
+        """Convert the statistics to other units and centers."""
         ratio, shift = self.unit / unit, center / unit
         move = self.shift * ratio - shift
         sums = self.sums * ratio
@@ -188,7 +188,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class LabelStrength(Strength):
-    """Weight of a feature for one of K labels, minus the mean over the labels."""
+    """Weight of a feature for one of several labels, minus the mean over the labels."""
 
     label: str
 

@@ -185,14 +185,14 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Rows on which always predicting the most frequent label is better.
+        """Where always predicting the most frequent label makes fewer mistakes.
 
-        "learning" means the training rows, "test" the test rows.
+        The list may contain "learning" (the training rows) and "test" (the test rows).
         """
         return list(self._warnings())
 
     def _warnings(self) -> dict[str, str]:
-        """Return a sentence for each of the sets of rows in `worse_than_baseline`."""
+        """Return a warning for each entry of `worse_than_baseline`."""
         warnings = {}
         mistakes, baseline = self.outcome.mistakes, self.outcome.baseline
         if mistakes is not None and baseline is not None and mistakes > baseline.mistakes:
@@ -267,7 +267,7 @@ class Result:
         return "" if proof is None else replace(proof, weights=()).size
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return the report without the confusion matrix, as pairs of heading and sentence."""
+        """Return the lines of the report, each as a heading and a sentence."""
         facts = self._lines()
         if self.evaluation is not None:
             facts.append(("tested", self.evaluation.sentence()))
@@ -275,7 +275,7 @@ class Result:
         return facts
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return the part of the report before the accuracy, as `facts` does."""
+        """Return the lines of the report before the accuracy."""
         lines = [("warning", sentence) for sentence in self._warnings().values()]
         lines.append(("verdict", self.decided.sentence))
         lines += [("", self.infinite)] if self.infinite else []
@@ -557,7 +557,7 @@ def _evaluate(
     deadline: Deadline,
     reporter: Reporter,
 ) -> Result:
-    """Measure the accuracy of a result, and return the result with it."""
+    """Measure the accuracy of the model, and add it to the result."""
     separable = result.separator is not None
     options = replace(result.options, bounded=False)
     if options.algorithm == "auto" and separable:

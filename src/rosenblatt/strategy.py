@@ -70,13 +70,13 @@ class TrainingOptions:
 
     @property
     def rng(self) -> np.random.Generator:
-        """New random number generator that starts from the seed."""
+        """New random number generator with the seed."""
         return np.random.default_rng(self.seed)
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Most frequent label and the mistakes of always predicting it."""
+    """Most frequent label, and the mistakes of always predicting it."""
 
     place: int  # position among the labels
     mistakes: int
@@ -119,7 +119,7 @@ def train_model(
     deadline: Deadline,
     share: float = 1.0,
 ) -> Outcome:
-    """Train with the requested algorithm, or with the one that suits the data.
+    """Train with the requested algorithm, or with one that suits the data.
 
     `separator` is a w without mistakes, if one is known. Training gets a share of the time that
     is left after scaling. If there are many rows and no time is left, nothing is trained: the model
@@ -130,18 +130,18 @@ def train_model(
         found = Scaling.of(blocks)
         if not _too_late(blocks, deadline):
             scaling, scaled = found, blocks.transform(found.apply)
-    task = Task(blocks, scaled, scaling, options, reporter, deadline.share(share))
+    task = Task(blocks, scaled, scaling, options, reporter, deadline.share(share), separator)
     algorithm = options.algorithm
     if algorithm == "auto" and separator is not None:
         algorithm = "pla"
     elif algorithm == "auto":
         in_memory = "better" if blocks.multiclass else "fewest"
         algorithm = in_memory if blocks.in_memory else "pocket"
-    return TRAINERS[algorithm](task, separator)
+    return TRAINERS[algorithm](task)
 
 
 def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
-    """Return whether large data in memory cannot be trained on before the deadline.
+    """Return whether the deadline has passed for training on large data in memory.
 
     Small data and rows read in passes are always trained on.
     """
@@ -159,6 +159,7 @@ class Task:
     options: TrainingOptions
     reporter: Reporter
     deadline: Deadline
+    separator: Hypothesis | None  # a w without mistakes on the original rows, if one is known
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
         """Convert a hypothesis on scaled values to the original values."""
@@ -172,7 +173,10 @@ class Task:
         return hypothesis if self.scaling is None else self.scaling.unfold(hypothesis)
 
     def evaluate(self, scaled: Hypothesis) -> tuple[Hypothesis, int, Baseline]:
-        """Unscale a hypothesis, and count its mistakes and those of the baseline."""
+        """Convert a hypothesis to the original values, and count its mistakes.
+
+        Also counts the mistakes of the baseline, in the same pass.
+        """
         hypothesis = self.fold(scaled)
 
         def count(block: Examples, first: int) -> tuple[int, NDArray[np.intp]]:
@@ -185,8 +189,8 @@ class Task:
         return hypothesis, mistakes, Baseline(place, int(labels.sum() - labels[place]))
 
 
-def _train_pla(task: Task, separator: Hypothesis | None) -> Outcome:
-    examples = task.scaled.loaded
+def _train_pla(task: Task) -> Outcome:
+    examples, separator = task.scaled.loaded, task.separator
     share = task.deadline.share(1.0 if separator is None or examples is None else PLA_SHARE)
     run = _run_pla(task, share)
     step = f"PLA made {plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
@@ -198,7 +202,7 @@ def _train_pla(task: Task, separator: Hypothesis | None) -> Outcome:
         if mistakes and examples is not None and run.mistakes == 0:
             hypothesis, mistakes = _repair(task, hypothesis, mistakes)
     if examples is not None:
-        separability = _maximize_margin(task, examples, separator, run)
+        separability = _maximize_margin(task, examples, run)
         if separability is not None:
             bound = finite_or_none(separability.bound)
             widest = task.fold(Hypothesis.of(np.asarray(separability.weights)))
@@ -253,9 +257,9 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
 
 
 def _finish(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
-    """Call `work` in a `with` block; return its result and whether Ctrl-C came after it.
+    """Call `work` in a `with` block, so that a late Ctrl-C does not lose the result.
 
-    Leaving the block takes a moment, in which Ctrl-C must not lose the result.
+    Leaving the block takes a moment. Also returns whether Ctrl-C came then.
     """
     results: list[T] = []
     try:
@@ -281,24 +285,22 @@ def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothes
     return (run.hypothesis, 0) if run.separated else (hypothesis, mistakes)
 
 
-def _maximize_margin(
-    task: Task, scaled: Examples, separator: Hypothesis | None, run: Run
-) -> Separability | None:
+def _maximize_margin(task: Task, scaled: Examples, run: Run) -> Separability | None:
     """Maximize the margin on the scaled values, or return None.
 
     The margin is not maximized without a separating w or with many weights. The solver starts from
     the w of PLA if it separates, else from the w of the verdict.
     """
-    if separator is None or scaled.size > MANY_WEIGHTS + 1:
+    if task.separator is None or scaled.size > MANY_WEIGHTS + 1:
         return None
-    known = run.hypothesis if run.mistakes == 0 else task.unfold(separator)
+    known = run.hypothesis if run.mistakes == 0 else task.unfold(task.separator)
     if len(known.mistakes(scaled)):
         return None
     separability = separability_of(scaled, deadline=task.deadline, known=known)
     return separability if separability and separability.weights is not None else None
 
 
-def _train_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
+def _train_pocket(task: Task) -> Outcome:
     examples = task.scaled.loaded
     # Rows in memory are visited at random, rows read in passes in file order.
     order, epochs = ("cycle", EPOCHS) if examples is None else ("random", FOREVER)
@@ -334,7 +336,7 @@ def _train_pocket(task: Task, separator: Hypothesis | None) -> Outcome:
     return Outcome(hypothesis, "pocket", mistakes, reason, steps, run, played, examples, baseline)
 
 
-def _train_average(task: Task, separator: Hypothesis | None) -> Outcome:
+def _train_average(task: Task) -> Outcome:
     examples = task.scaled.loaded
     run = _run_pla(task, task.deadline, AVERAGED_EPOCHS, average=True)
     assert run.mean is not None
@@ -350,21 +352,20 @@ def _train_average(task: Task, separator: Hypothesis | None) -> Outcome:
     )
 
 
-def _train_better(task: Task, separator: Hypothesis | None) -> Outcome:
+def _train_better(task: Task) -> Outcome:
     """Train the pocket and the averaged perceptron, and keep the better model.
 
     Neither is always better: with ten labels the pocket makes too few updates, and on noisy rows
     the average may be worse than always predicting the most frequent label.
     """
-    first = _train_pocket(
-        replace(task, deadline=task.deadline.share(POCKET_SHARE_BEFORE_AVERAGE)), separator
-    )
+    share = task.deadline.share(POCKET_SHARE_BEFORE_AVERAGE)
+    first = _train_pocket(replace(task, deadline=share))
     if first.interrupted or not first.mistakes:
         return first
     if _too_late(task.blocks, task.deadline):
         return replace(first, reason="time_limit")
     try:
-        second = _train_average(task, separator)
+        second = _train_average(task)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
     assert second.mistakes is not None
@@ -375,10 +376,10 @@ def _train_better(task: Task, separator: Hypothesis | None) -> Outcome:
     return replace(best, reason=reason, steps=(*first.steps, *second.steps))
 
 
-def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
+def _train_fewest(task: Task) -> Outcome:
     """Run the pocket, then search for fewer mistakes in the remaining time."""
     share = task.deadline.share(POCKET_SHARE_BEFORE_SEARCH)
-    first = _train_pocket(replace(task, deadline=share), separator)
+    first = _train_pocket(replace(task, deadline=share))
     if first.interrupted or not first.mistakes:
         return first
     if _too_late(task.blocks, task.deadline):
@@ -413,7 +414,7 @@ def _train_fewest(task: Task, separator: Hypothesis | None) -> Outcome:
     )
 
 
-TRAINERS: dict[str, Callable[[Task, Hypothesis | None], Outcome]] = {
+TRAINERS: dict[str, Callable[[Task], Outcome]] = {
     "pla": _train_pla,
     "pocket": _train_pocket,
     "fewest": _train_fewest,

@@ -78,7 +78,7 @@ STEPS[list(b"]}")] = -1
 
 
 class NotJsonError(ValueError):
-    """Error about invalid JSON, whose message follows the name of the file."""
+    """Error about invalid JSON; its message does not name the file."""
 
 
 def read(path: str) -> Any:
@@ -186,9 +186,10 @@ def _name(path: str) -> str:
 
 
 def _check_shape(data: bytes, size: int) -> None:
-    """Count brackets and commas; raise NotJsonError on deep nesting or too many values.
+    """Raise NotJsonError if JSON nests too deeply or has too many values.
 
-    The counts are right up to the first byte that is not JSON, where the parser stops.
+    Counts brackets and commas, rightly up to the first byte that is not JSON, where the parser
+    stops.
     """
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     quotes = depth = nested = values = 0
@@ -235,7 +236,7 @@ def _reject_constant(text: str) -> NoReturn:
 
 
 def compute_checksum(value: dict[str, Any]) -> str:
-    """Return the SHA-256 of a JSON object, whatever its formatting and checksum."""
+    """Return the SHA-256 of a JSON object without its checksum."""
     content = {key: part for key, part in value.items() if key != "checksum"}
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -250,7 +251,7 @@ def dump_with_checksum(
 
 
 def kind_of_file(value: Any) -> str:
-    """Return the kind of a file from its JSON, or "" if rosenblatt did not write it."""
+    """Return the kind of file that a JSON value is from, or "" for an unknown file."""
     if not isinstance(value, dict):
         return ""
     kind = value.get("rosenblatt")

@@ -146,11 +146,9 @@ def sanitize(text: str, kept: str = "") -> str:
     >>> print(sanitize("\x1b[31mred\x1b[0m"), sanitize("\u202egnp.exe"))
     \x1b[31mred\x1b[0m \u202egnp.exe
     """
-
-    def escape(met: re.Match[str]) -> str:
-        return met[0] if met[0] in kept else met[0].encode("unicode_escape").decode("ascii")
-
-    return UNSEEN.sub(escape, text)
+    return UNSEEN.sub(
+        lambda met: met[0] if met[0] in kept else met[0].encode("unicode_escape").decode(), text
+    )
 
 
 def sanitize_lines(rows: bytes) -> bytes:
@@ -199,7 +197,7 @@ def _without_infinities(value: Any) -> Any:
 
 
 def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
-    """Describe what a proof claims, about two labels or more (`many`).
+    """Describe the claim of a proof; `many` means more than two labels.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     average = False
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score each row: w·x, positive for the second of `classes_`.
+        """Compute the score w·x of each row, positive for the second class.
 
         With more than two classes, each has its own score: an array of shape (n, K).
 
@@ -101,11 +101,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _hypothesis(self) -> Hypothesis:
-        """Return the fitted hypothesis, whatever parameters were set after `fit`."""
+        """Return the fitted weights, whatever parameters were set after `fit`."""
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set `weights_`, `coef_` and `intercept_`, the latter two to the mean if given."""
+        """Set `weights_`, and set `coef_` and `intercept_` to the mean weights, if given."""
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
