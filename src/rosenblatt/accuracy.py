@@ -248,8 +248,9 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
     """Split row numbers at random into training and test rows.
 
-    About `share` of the rows of each label are test rows. With two labels, at least one row of each is a test row. With more than two, at least one row
-    of each stays a training row, so a label with a single row is not tested.
+    About `share` of the rows of each label are test rows. With two labels, at least one row of
+    each is a test row. With more than two, at least one row of each stays a training row, so a
+    label with a single row is not tested.
     """
     test, labels = [], np.unique(y)
     for label in labels:
