@@ -25,7 +25,7 @@ from rosenblatt.read import (
     lines,
     source,
 )
-from rosenblatt.read.convert import convert_file
+from rosenblatt.read.columnar import convert_file
 from rosenblatt.read.data import Data, read_data, read_in_passes
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.scaling import Scaling

@@ -24,7 +24,7 @@ import rosenblatt as rb
 from rosenblatt.errors import UserError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.read import Layout, Source, types
-from rosenblatt.read.convert import convert_file
+from rosenblatt.read.columnar import convert_file
 from rosenblatt.read.data import FileTable, plan_file, read_data, read_in_passes
 from rosenblatt.read.plan import ColumnOptions, make_plan
 

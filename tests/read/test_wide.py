@@ -19,7 +19,7 @@ from rosenblatt.read.csv import Dialect, parse
 from rosenblatt.read.data import read_batches, read_data, read_schema, read_whole
 from rosenblatt.read.encoding import Encoding, TargetColumn, interleave_columns
 from rosenblatt.read.plan import ColumnOptions, Plan, check_column_names, options_to_verify
-from rosenblatt.read.source import first_duplicate
+from rosenblatt.read.source import check_duplicate_names
 
 pytestmark = pytest.mark.slow_without_jit  # nothing here is a kernel
 WIDTH, ROWS = 5000, 12
@@ -40,8 +40,9 @@ class Counted(str):
 def test_duplicate_names_are_found_in_linear_time():
     names = [Counted(f"gene {i}") for i in range(20_000)]
     Counted.compared = 0
-    assert first_duplicate(names) is None
-    assert first_duplicate([*names, Counted("gene 777")]) == "gene 777"
+    check_duplicate_names("d.csv", names)
+    with pytest.raises(DataError, match='two columns have the name "gene 777"'):
+        check_duplicate_names("d.csv", [*names, Counted("gene 777")])
     assert Counted.compared < 20_000
 
 

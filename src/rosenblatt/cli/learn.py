@@ -31,9 +31,8 @@ from rosenblatt.errors import Message, UsageError
 from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
-from rosenblatt.read.convert import open_data
 from rosenblatt.read.credit import credit
-from rosenblatt.read.data import Data, data_from_table, read_data
+from rosenblatt.read.data import Data, data_from_table, open_data, read_data
 from rosenblatt.scaling import Strength, thresholds_of
 from rosenblatt.solve import TIME_LIMIT, Result, check_passes, solve
 from rosenblatt.strategy import ALGORITHMS, TrainingOptions

@@ -15,8 +15,8 @@ from rosenblatt.cli import COMMANDS, SETTINGS
 from rosenblatt.cli.console import Console, as_argument
 from rosenblatt.errors import Message, OpenError, UsageError
 from rosenblatt.files import write_text
+from rosenblatt.read.columnar import SUFFIX
 from rosenblatt.read.columns import ENGLISH, Vocabulary
-from rosenblatt.read.convert import SUFFIX
 from rosenblatt.read.data import describe_excess
 from rosenblatt.read.encoding import POLICIES
 from rosenblatt.read.plan import ColumnOptions, Plan

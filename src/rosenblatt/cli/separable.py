@@ -23,8 +23,7 @@ from rosenblatt.cli.options import (
 from rosenblatt.evidence.verdicts import Separability, describe_verdict
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
-from rosenblatt.read.convert import open_data
-from rosenblatt.read.data import Data, read_data
+from rosenblatt.read.data import Data, open_data, read_data
 from rosenblatt.solve import decide, naming
 from rosenblatt.text import plural, sanitize
 

@@ -1,4 +1,4 @@
-"""Reading of files as examples: formats, kinds of columns, and their encoding as numbers."""
+"""Readers of files, frames and streams, which encode their columns as numbers."""
 
 from rosenblatt.read.source import Layout, Source
 

@@ -1,30 +1,51 @@
-"""Readers of Parquet, Arrow and NumPy files in batches."""
+"""Readers of Parquet, Arrow and NumPy files, and conversion of text files to Parquet."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, error_line
-from rosenblatt.read.columns import as_numbers, normalize_types
+from rosenblatt.errors import BadCellError, DataError, WriteError, error_line
+from rosenblatt.files import replacing
+from rosenblatt.read.columns import as_numbers, normalize_types, split_entries
 from rosenblatt.read.feed import Batch, Kinds, RowChunk, read_columns
-from rosenblatt.read.source import UNREADABLE, Layout, Source, batch_bytes, number_columns
+from rosenblatt.read.lines import ENTRIES
+from rosenblatt.read.source import (
+    UNREADABLE,
+    Layout,
+    Source,
+    batch_bytes,
+    format_of,
+    number_columns,
+)
 from rosenblatt.tables import PROMISED, first_changed
+
+if TYPE_CHECKING:
+    from rosenblatt.read.data import FileTable
+
+KEY = b"rosenblatt converted from"  # marks Parquet files that rosenblatt wrote
+SUFFIX = ".rosenblatt.parquet"
+GROUP_ROWS = 1 << 17  # rows per row group of such a file
 
 ROWS = 1 << 16  # maximum number of rows per batch; fewer if rows are wide
 PAGE_BYTES = 1 << 16  # bytes per read
 
 
 def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[Any]:
-    """Yield an empty batch, then batches of the rows from row `begin` on, using little memory."""
+    """Yield an empty batch, then the rows of a Parquet file from row `begin` on."""
     with _parquet(source) as parquet:
         metadata = parquet.metadata
         yield _validate(_empty_batch(parquet.schema_arrow))
@@ -69,7 +90,7 @@ def _rows_per_batch(width: float) -> int:
 
 
 def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches of an Arrow (Feather) file or stream."""
+    """Yield an empty batch, then the rows of an Arrow (Feather) file."""
     try:
         with _map_file(source) as file:
             is_file = file.read(6) == b"ARROW1"
@@ -116,7 +137,7 @@ def damaged_file_error(name: str, kind: str, error: BaseException) -> DataError:
 
 
 def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches of the table in a .npy file, with numbered columns."""
+    """Yield an empty batch, then the rows of a .npy file with numbered columns."""
     shape, fortran, dtype, begin = read_npy_header(source)
     n, d = shape
     step = max(1, batch_bytes() // max(1, d * dtype.itemsize))
@@ -134,9 +155,10 @@ def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def read_npy_header(source: Source) -> tuple[tuple[int, int], bool, np.dtype[Any], int]:
-    """Return shape, Fortran order, type and position of the array in a .npy file.
+    """Read the header of a .npy file; raise DataError unless it is a numeric table.
 
-    Raises DataError unless it is a numeric table.
+    Return the shape, whether columns are stored one after the other, the type, and the position of
+    the first number.
     """
     with source.open_seekable() as file:
         try:
@@ -156,7 +178,7 @@ def read_npy_header(source: Source) -> tuple[tuple[int, int], bool, np.dtype[Any
 
 
 def _to_batch(rows: NDArray[Any], start: int) -> Any:
-    """Convert rows of an array to Arrow; raise BadCellError if float64 would round a number."""
+    """Convert rows of an array to Arrow; refuse numbers that float64 would round."""
     kind, names = rows.dtype.newbyteorder("="), number_columns(rows.shape[1])
     kind = np.dtype(np.float32) if kind == np.float16 else kind
     if kind.kind == "f" and kind.itemsize > 8:
@@ -170,7 +192,7 @@ def _to_batch(rows: NDArray[Any], start: int) -> Any:
 
 
 def find_size(source: Source, kind: str) -> int | None:
-    """Return the bytes that a file needs in memory, or None if its format does not tell."""
+    """Return the bytes that a file needs in memory, or None if unknown."""
     if kind == "Parquet":
         with _parquet(source) as parquet:
             return int(parquet.metadata.num_rows * _row_bytes(parquet))
@@ -182,7 +204,7 @@ def find_size(source: Source, kind: str) -> int | None:
 
 @dataclass(frozen=True)
 class ArrowFeed:
-    """Reader of the batches of a Parquet file as rows of a stream."""
+    """Reader of the rows of a Parquet file that is read as a stream."""
 
     target: str
     features: tuple[str, ...]
@@ -192,3 +214,94 @@ class ArrowFeed:
         """Read the rows of a chunk as a single batch."""
         lines = np.arange(chunk.count)
         return [read_columns(self, Batch(chunk), chunk.batch, lines, as_numbers)]
+
+
+# Conversion of text files to Parquet.
+
+
+def converted_path(source: Source) -> Path:
+    """Return the path of the Parquet file to which a text file is converted."""
+    return Path(source.path + SUFFIX)
+
+
+def find_converted(source: Source, layout: Layout) -> Source | None:
+    """Return the Parquet file of an earlier conversion, or None if the text has changed.
+
+    The checksum of all bytes decides, because times can be set back; the layout must also be the
+    same.
+    """
+    path = converted_path(source)
+    mark = _metadata(path).get(KEY)
+    found = mark is not None and mark == _fingerprint(source, layout)
+    return Source.find(str(path)) if found else None
+
+
+def convert_file(table: FileTable) -> FileTable:
+    """Convert a text file to Parquet, atomically; return its table."""
+    import pyarrow.parquet as pq
+
+    source, path = table.source, converted_path(table.source)
+    if path.exists() and KEY not in _metadata(path):
+        raise WriteError(
+            f"cannot write {path}: a file that rosenblatt did not write has that name."
+        )
+    before = _file_state(source)
+    marks = {KEY: _fingerprint(source, table.layout)}
+    schema = table.schema
+    if format_of(source, table.layout) == "LIBSVM":  # entries are stored as numbers
+        at = schema.get_field_index(ENTRIES)
+        schema = schema.set(at, pa.field(ENTRIES, pa.map_(pa.int32(), pa.float64())))
+    schema = schema.with_metadata(marks)
+    repeated = [field.name for field in schema if field.type == "string"]  # floats rarely repeat
+
+    def with_schema(batch: Any) -> Any:
+        columns = []
+        for name, kind in zip(schema.names, schema.types, strict=True):
+            cells = batch.column(name)
+            if pa.types.is_map(kind):
+                index, value, rows, n = split_entries(cells, name)
+                offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n))))
+                keys = index.astype(np.int32)
+                cells = pa.MapArray.from_arrays(offsets.astype(np.int32), keys, value)
+            columns.append(cells)
+        return pa.Table.from_arrays(columns, schema=schema)
+
+    try:
+        with replacing(path) as name:
+            with pq.ParquetWriter(name, schema, use_dictionary=repeated) as writer:
+                group: list[Any] = []
+                for rows in chain(table.each(with_schema), (None,)):
+                    if rows is not None:
+                        group.append(rows)
+                    if group and (rows is None or sum(map(len, group)) >= ROWS):
+                        writer.write_table(pa.concat_tables(group), row_group_size=GROUP_ROWS)
+                        group = []
+            if _file_state(source) != before:
+                raise WriteError(f"cannot write {path}: {source.name} changed while it was read.")
+    except pa.ArrowNotImplementedError as error:  # for example, objects without fields
+        raise WriteError(f"cannot write {path}: {error_line(error)}") from None
+    return replace(table, schema=schema, stored=Source.find(str(path)))
+
+
+def _fingerprint(source: Source, layout: Layout) -> bytes:
+    """Return the checksum of a text file and its layout."""
+    types = {name: str(kind) for name, kind in sorted(layout.types.items())}
+    with open(source.path, "rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    return json.dumps([checksum, repr(replace(layout, types={})), types]).encode()
+
+
+def _file_state(source: Source) -> tuple[int, ...]:
+    """Return properties of a file, one of which changes when it is written."""
+    status = os.stat(source.path)
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _metadata(path: Path) -> dict[bytes, bytes]:
+    """Return the metadata of a Parquet file; empty for any other file."""
+    import pyarrow.parquet as pq
+
+    with suppress(*UNREADABLE):
+        if path.is_file():
+            return dict(pq.read_schema(path).metadata or {})
+    return {}

@@ -1,4 +1,4 @@
-"""Kinds of columns (numbers, flags, categories, words) and their encoding as features."""
+"""Kinds of columns, such as numbers and categories, and their encoding as features."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MISSING = (
 
 
 class Column:
-    """Base class of the kinds of columns; by default, a column is read as text."""
+    """Base class for the encodings of a column, which by default is read as text."""
 
     kind: ClassVar[str]
     noun: ClassVar[str] = "numeric column"  # under which columns or features are counted
@@ -40,7 +40,7 @@ class Column:
         raise NotImplementedError
 
     def encode(self, cells: Any) -> Any:
-        """Encode cells as rows of an array or CSR matrix; NaN where a number is missing."""
+        """Encode cells as an array or CSR matrix, with NaN for missing numbers."""
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Written(Number):
 
 @dataclass(frozen=True)
 class Category(Column):
-    """A categorical column, encoded as 1 for the value of a cell and 0 for all other values.
+    """A categorical column, encoded as one 0/1 feature per value.
 
     A missing value is the category "". A value without a weight is encoded as zeros.
     """
@@ -154,7 +154,7 @@ class Category(Column):
         return tuple(f"{self.name}={value or '(missing)'}" for value in self.values)
 
     def codes(self, cells: Any) -> NDArray[np.int64]:
-        """Return the position of each cell among the values, -1 for an unknown value."""
+        """Return the position of each cell in `values`, -1 for an unknown value."""
         found = pc.index_in(as_text(cells), pa.array(self.values, pa.string()))
         codes: NDArray[np.int64] = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
         return codes
@@ -169,7 +169,7 @@ class Category(Column):
 
 @dataclass(frozen=True)
 class Words(Column):
-    """A text column, encoded as the number of times that each known word occurs."""
+    """A text column, encoded as the count of each known word."""
 
     kind: ClassVar[str] = "words"
     noun: ClassVar[str] = "word"
@@ -191,7 +191,7 @@ class Words(Column):
 
 @dataclass(frozen=True)
 class Entries(Column):
-    """The index:value entries of LIBSVM lines; the value of an absent index is zero.
+    """A column of LIBSVM entries, index:value; an absent index has the value zero.
 
     A stream may know only some of the indices, which are then listed.
     """
@@ -223,14 +223,14 @@ class Entries(Column):
 
     @classmethod
     def of(cls, name: str, indices: Sequence[int]) -> Entries:
-        """Create a column whose features are the given indices, in ascending order."""
+        """Create a column of entries with the given indices, in ascending order."""
         first, size = (indices[0] if indices else 1), len(indices)
         if first in (0, 1) and (not indices or indices[-1] == first + size - 1):
             return cls(name, first, size)
         return cls(name, first, size, tuple(indices))
 
     def select(self, table: Any) -> Any:
-        """Select the columns in `indices` from an array or CSR matrix; zeros if absent."""
+        """Select the features from an array or CSR matrix; absent ones are zeros."""
         beyond = max(self.indices, default=0) + 1 - table.shape[1]
         if beyond > 0 and isinstance(table, np.ndarray):
             table = np.pad(table, ((0, 0), (0, beyond)))
@@ -249,7 +249,7 @@ KINDS: dict[str, type[Number | Category | Words | Entries]] = {
 
 
 def as_numbers(cells: Any) -> Any:
-    """Convert cells to doubles; null where a cell is missing or is not a number."""
+    """Convert cells to floats; null where a cell is not a number."""
     cells = flatten(cells)
     if is_text(cells.type):
         numeric = pc.match_substring_regex(cells, NUMBER)
@@ -259,13 +259,13 @@ def as_numbers(cells: Any) -> Any:
 
 
 def as_text(cells: Any) -> Any:
-    """Convert cells to text without surrounding blanks; "" where a cell is missing."""
+    """Convert cells to trimmed text, "" where a cell is missing."""
     cells = flatten(cells)
     return pc.utf8_trim_whitespace(pc.fill_null(cells.cast(pa.string()), ""))
 
 
 def cell_as_text(cells: Any, row: int) -> str | None:
-    """Return a cell of a text column; None for missing values and numeric columns."""
+    """Return a cell of a text column, or None if it is empty or a number."""
     return as_text(cells.slice(row, 1))[0].as_py() or None if is_text(cells.type) else None
 
 
@@ -275,7 +275,7 @@ def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
 
 
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
-    """Split all cells into lowercase words; return the words and where each cell begins."""
+    """Split cells into lowercase words; also return where the words of each cell begin."""
     texts = as_text(cells)
     lower = pc.utf8_lower(texts)
     if pc.any(pc.match_substring_regex(texts, "[İΣ]")).as_py():  # these change length
@@ -287,7 +287,7 @@ def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
 def split_entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    """Parse index:value entries; return indices, values and rows of entries, and the row count.
+    """Parse LIBSVM entries; return indices, values and rows, and the number of rows.
 
     Raises BadCellError if a row has an index twice.
     """
@@ -330,7 +330,7 @@ def split_entries(
 def make_csr(
     data: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]
 ) -> Any:
-    """Build a CSR matrix from entries, adding up duplicates."""
+    """Build a CSR matrix from its entries; add up duplicates."""
     from scipy.sparse import coo_array
 
     # Sorted, with 32-bit indices, so that a single compiled kernel is enough.
@@ -350,7 +350,7 @@ def to_arrow(frame: Any) -> Any:
 
 
 def normalize_types(rows: Any) -> Any:
-    """Convert views, run-end encoding and extension types to the basic Arrow types."""
+    """Convert columns of a table to basic Arrow types, such as text and numbers."""
     for i, field in enumerate(rows.schema):
         kind = _normal_type(field.type)
         if kind != field.type:
@@ -389,17 +389,17 @@ def decode_text(cells: Any, name: str) -> Any:
 
 
 def is_bytes(kind: Any) -> bool:
-    """Check whether a type holds bytes, which may be text in an undeclared encoding."""
+    """Check whether a type is that of bytes, which may be text."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def is_moment(kind: Any) -> bool:
-    """Check whether a type is that of dates or times, which can be categories."""
+    """Check whether a type is that of dates or times."""
     return bool(pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind))
 
 
 def unusable_content(kind: Any) -> str:
-    """Describe a column type that cannot be learned from; "" for all other types."""
+    """Describe the content of a column that no feature can have; "" for any other."""
     if pa.types.is_nested(kind):
         return "lists or objects"
     if pa.types.is_temporal(kind):
@@ -408,7 +408,7 @@ def unusable_content(kind: Any) -> str:
 
 
 def flatten(cells: Any) -> Any:
-    """Combine the chunks of a column into one array that is not dictionary-encoded."""
+    """Return a column as one array without chunks and dictionary encoding."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.chunk(0) if cells.num_chunks == 1 else cells.combine_chunks()
         cells = pa.concat_arrays(cells.chunks) if isinstance(cells, pa.ChunkedArray) else cells
@@ -444,9 +444,9 @@ PATTERNS = {".": _pattern(r"\.", ","), ",": _pattern(",", r"\.")}
 
 
 class Parsed:
-    """Trimmed texts, parsed as numbers with a given decimal mark.
+    """Trimmed texts, parsed as numbers with a decimal point or a decimal comma.
 
-    The other mark, of point and comma, may separate thousands.
+    With a decimal comma, points may separate thousands, and the other way round.
 
     Examples
     --------
@@ -475,12 +475,12 @@ class Parsed:
         self.numbers = pc.if_else(good, pc.binary_join_element_wise(minus, digits, ""), nothing)
 
     def plain(self, mark: str) -> Any:
-        """Return the numbers that have the unit `mark`, as text without it; null elsewhere."""
+        """Return the numbers with the unit `mark` as text without it, else null."""
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 
 class Styles:
-    """Counts of the formats of numbers in a column of text."""
+    """Counts of the ways in which a column of text writes numbers."""
 
     def __init__(self) -> None:
         self.looks = self.certain = self.commas = 0  # `looks` includes numbers with a unit
@@ -489,7 +489,7 @@ class Styles:
         self.example: str | None = None
 
     def add(self, texts: Any, counts: NDArray[Any], numeric: NDArray[np.bool_]) -> bool:
-        """Count the formats of distinct texts; return whether any text is a number.
+        """Include distinct texts; return whether any of them is a number.
 
         `counts` has the number of cells with each text; `numeric` is true for plain numbers.
         """
@@ -531,7 +531,10 @@ ENGLISH = """
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Rule that selects words: two characters or more, frequent enough, no stop words."""
+    """Rule that selects the words that become features.
+
+    They have two characters or more, are frequent enough, and are not stop words.
+    """
 
     min_count: int = 1
     stop_words: frozenset[str] = frozenset(ENGLISH.split())
@@ -542,7 +545,7 @@ class Vocabulary:
         return cls(min_count, frozenset(stop_words.lower().split()))
 
     def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """Select words from `count`, the number of cells with each; sort them alphabetically."""
+        """Return the selected words, sorted; `count` has the number of cells with each."""
         return tuple(
             sorted(
                 word

@@ -35,11 +35,11 @@ from rosenblatt.read.source import (
     Source,
     WholeLines,
     batch_bytes,
-    first_duplicate,
+    check_column_count,
+    check_duplicate_names,
     map_in_threads,
     number_columns,
     read_in_background,
-    too_many_columns_error,
 )
 from rosenblatt.read.types import (
     TYPES,
@@ -98,9 +98,8 @@ def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect
         raise DataError(f"{name} is empty.")
     cut = _detect_separator(text) if separator is None else SplitLines(text, separator)
     cells = cut.cells
-    if cells is None and (width := _count_cells(text, cut.separator, cut.quote)) > MOST_COLUMNS:
-        raise too_many_columns_error(name, width)
     if cells is None:  # lines differ in length: use the first one alone
+        check_column_count(name, _count_cells(text, cut.separator, cut.quote))
         line = next(part for part in text.splitlines() if part.strip())
         cells = split_cells(line + b"\n", cut.separator, cut.quote)
     if cells is None:
@@ -139,9 +138,10 @@ def encoding_of(head: bytes, request: str | None) -> str:
 
 
 class SplitLines:
-    """Lines split at a separator; `cells` is None if their numbers of cells differ."""
+    """Lines of text, split into cells at a separator."""
 
     quote: str | None  # None if quotation marks are part of the text
+    cells: Any  # a table of bytes; None if the lines have different numbers of cells
 
     def __init__(self, text: bytes, separator: str) -> None:
         self.separator, self.quote = separator, None if separator == BLANKS else '"'
@@ -252,11 +252,7 @@ def _read_header(source: str, cells: Any) -> tuple[str, ...]:
             ", for example.",
         ) from None
     names = tuple(name or f"column {i}" for i, name in enumerate(names, 1))
-    again = first_duplicate(names)
-    if again is not None:
-        raise DataError(
-            f'{source}, header: the name "{again}" comes twice. Give each column a name of its own.'
-        )
+    check_duplicate_names(f"{source}, header", names)
     return names
 
 

@@ -1,4 +1,4 @@
-"""Conversion of files and tables to examples, in memory or read again in every pass."""
+"""Files and tables as training data, in memory or read again in every pass."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, InOrder
+from rosenblatt.clock import Reporter
 from rosenblatt.errors import (
     FINITE,
     FROM_ONE,
@@ -23,6 +24,7 @@ from rosenblatt.errors import (
     Message,
     Parameter,
     RowNames,
+    WriteError,
     with_column,
 )
 from rosenblatt.examples import Examples
@@ -40,15 +42,14 @@ from rosenblatt.read.plan import (
     survey_columns,
 )
 from rosenblatt.read.source import (
-    MOST_COLUMNS,
     Layout,
     Source,
-    first_duplicate,
+    check_column_count,
+    check_duplicate_names,
     format_of,
     free_memory,
     map_in_threads,
     read_in_background,
-    too_many_columns_error,
 )
 from rosenblatt.tables import PROMISED
 from rosenblatt.text import join_words, plural, quote_column, shorten
@@ -61,6 +62,7 @@ KEEP_ROWS = Message(
     " with the columns that are mostly missing.",
 )
 NO_ROW_LEFT = "no row is left once rows with missing values are out"
+TEXT = ("CSV", "JSON lines", "LIBSVM")  # formats that are slow to parse in every pass
 COPIES = 3  # of the numbers in memory: as read, as rows, and scaled
 RowNumbers = NDArray[np.intp]
 T = TypeVar("T")
@@ -68,7 +70,7 @@ AdjustPlan = Callable[[Plan], Plan]  # replaces the plan that was found
 
 
 class Reader(NamedTuple):
-    """The functions that read a file format and find its schema."""
+    """Functions that read files of one format."""
 
     batches: Callable[[Source, Layout], Iterator[Any]]
     unify: Callable[[Source, Iterable[Any]], Any] | None = None  # finds the schema of all batches
@@ -88,7 +90,7 @@ READERS = {
 
 
 def read_whole(source: Source, layout: Layout = Layout()) -> Any:
-    """Read a file as an Arrow table; if `layout` does not give the format, it is detected."""
+    """Read a whole file as an Arrow table."""
     reader = READERS[format_of(source, layout)]
     if reader.whole is not None:
         table = reader.whole(source, layout)
@@ -105,7 +107,7 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 
 
 def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
-    """Yield the rows of a file as record batches, using little memory."""
+    """Yield the rows of a file in batches, using little memory."""
     batch, reader = None, READERS[format_of(source, layout)]
     for batch in reader.batches(source, layout):
         _check_names(source, batch.schema)
@@ -115,7 +117,7 @@ def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
 
 
 def read_schema(source: Source, layout: Layout = Layout()) -> Any:
-    """Find the schema of the table that `read_whole` would return, using little memory."""
+    """Return the column names and types of a file, using little memory."""
     reader = READERS[format_of(source, layout)]
     if reader.schema is not None:
         return reader.schema(source, layout)
@@ -125,10 +127,10 @@ def read_schema(source: Source, layout: Layout = Layout()) -> Any:
 
 
 def read_uniform_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield batches with the same schema; a file whose format has no schema is read twice."""
+    """Yield the rows of a file in batches that have the same column types."""
     if READERS[format_of(source, layout)].unify is None:
         return read_batches(source, layout)
-    return FileTable.of(source, layout).batches()
+    return FileTable.of(source, layout).batches()  # reads the file twice
 
 
 def read_column_names(source: Source, layout: Layout) -> list[str]:
@@ -148,13 +150,8 @@ def _check_names(source: Source, schema: Any) -> None:
         raise DataError(
             f"{source.name}: a column name is not UTF-8 text; rename the column."
         ) from None
-    if len(names) > MOST_COLUMNS:
-        raise too_many_columns_error(source.name, len(names))
-    again = first_duplicate(names)
-    if again is not None:
-        raise DataError(
-            f'{source.name}: the column name "{again}" comes twice. Rename one of them.'
-        )
+    check_column_count(source.name, len(names))
+    check_duplicate_names(source.name, names)
 
 
 def memory_needed(source: Source, layout: Layout) -> int:
@@ -165,7 +162,7 @@ def memory_needed(source: Source, layout: Layout) -> int:
 
 
 def describe_excess(source: Source, layout: Layout) -> str:
-    """Describe the memory that a file needs if it is over half of the free memory; else ""."""
+    """Explain that a file is too large for memory; return "" if it is not."""
     needed, free = memory_needed(source, layout), free_memory()
     if free is None or 2 * needed <= free:
         return ""
@@ -175,7 +172,7 @@ def describe_excess(source: Source, layout: Layout) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """The table of a file, read in batches with the column types of the whole file."""
+    """Table of a file, read in batches with the column types of all rows."""
 
     source: Source  # the file that messages name
     layout: Layout  # with the requested types
@@ -184,7 +181,7 @@ class FileTable:
 
     @classmethod
     def of(cls, source: Source, layout: Layout) -> FileTable:
-        """Create the table of a file, with column types that fit all of its rows."""
+        """Create the table of a file; find column types that fit all rows."""
         with locate_errors(source, layout):
             return cls(source, layout, read_schema(source, layout))
 
@@ -199,7 +196,7 @@ class FileTable:
             yield batch if conform is None else conform(self.source, batch, self.schema)
 
     def each(self, work: Callable[[Any], T]) -> Iterator[T]:
-        """Yield work(batch) for each batch; read ahead while earlier batches are worked on.
+        """Apply a function to each batch in other threads; yield the results in order.
 
         An error about a cell names its row of the file.
         """
@@ -231,13 +228,13 @@ class FileTable:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Row numbers (from 0) and cell values of selected examples, and the number of all examples."""
+    """Row numbers and cells of selected examples; `len` counts all examples."""
 
     found: dict[int, tuple[int, dict[str, Any]]]
     count: int
 
     def __getitem__(self, numbers: Any) -> Any:
-        """Return the table row number of an example, or an array of numbers for several."""
+        """Return the row numbers, from 0, of one or several examples."""
         if np.ndim(numbers) == 0:
             return self.found[int(numbers)][0]
         return np.array([self.found[int(n)][0] for n in numbers], dtype=np.intp)
@@ -252,7 +249,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows of a table, encoded by a plan as blocks of examples."""
+    """Rows of a table or file as blocks of encoded examples."""
 
     name: str  # in messages
     blocks: Blocks  # Examples if all rows are in memory, else read in every pass
@@ -264,7 +261,7 @@ class Data:
 
     @classmethod
     def in_passes(cls, table: FileTable, made: Plan) -> Data:
-        """Create data whose rows are read from a file again in every pass, by the plan `made`."""
+        """Create data whose rows are read from a file in every pass."""
         blocks = InOrder(lambda: table.examples(made), made.target.many)
         return cls(table.source.name, blocks, None, made, table)
 
@@ -305,7 +302,7 @@ class Data:
         return [*([text] if left_out else []), *self.plan.notes]
 
     def row_batches(self) -> Iterator[tuple[Any, RowNumbers]]:
-        """Yield each Arrow batch and the numbers of its rows that are examples."""
+        """Yield each batch of the table and the rows of it that are examples."""
         if not isinstance(self.table, FileTable):
             yield self.table, self.rows
         else:
@@ -314,7 +311,7 @@ class Data:
             )
 
     def places(self, numbers: Iterable[int]) -> Places:
-        """Find the table row and the cells of each example in `numbers`."""
+        """Find the rows and cells of the examples in `numbers`."""
         wanted = np.unique(np.fromiter(numbers, np.intp))
         found, first, start = {}, 0, 0
         for batch, rows in self.row_batches():
@@ -325,12 +322,12 @@ class Data:
         return Places(found, first)
 
     def row_names(self, numbers: Iterable[int] = ()) -> RowNames:
-        """Return the row names of examples; if the file is read in passes, only of `numbers`."""
+        """Return the names of rows; if they are not in memory, only of `numbers`."""
         positions = self.places(numbers) if self.rows is None else self.rows
         return replace(self.numbering, positions=positions)
 
     def line_number(self, n: int) -> int | None:
-        """Return the line of example n in the file, counted from 1, or None if it is unknown."""
+        """Return the line number of an example, from 1, or None if unknown."""
         first = self.first_line()
         return None if first is None else int(self.rows[n]) + first
 
@@ -338,7 +335,7 @@ class Data:
 def read_data(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
-    """Read a whole file into memory, and decide the kind of each column."""
+    """Read a whole file into memory, and decide how columns are encoded."""
     with locate_errors(source, layout):
         options = _default_target(source, layout, options)
         table = read_whole(source, with_types(source, layout, options))
@@ -351,13 +348,45 @@ def read_data(
 def read_in_passes(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
-    """Decide the kind of each column of a file; return data that are read again in every pass."""
+    """Open a file whose rows are read again in every pass."""
     table = FileTable.of(source, with_types(source, layout, options))
     return plan_file(table, options, adjust)
 
 
+def open_data(
+    source: Source,
+    layout: Layout,
+    options: ColumnOptions,
+    reporter: Reporter = Reporter(),
+    *,
+    convert: bool = True,
+) -> Data:
+    """Open a file for reading in passes; if `convert`, convert text to Parquet first."""
+    layout = with_types(source, layout, options)
+    text = convert and format_of(source, layout) in TEXT and source.kept is None
+    name = columnar.converted_path(source)
+    with reporter.progress(f"reading {source.name}"):
+        stored = columnar.find_converted(source, layout) if text else None
+        if stored is None:
+            table = FileTable.of(source, layout)
+        else:
+            schema = read_schema(stored, Layout(".parquet"))
+            table = FileTable(source, layout, schema, stored)
+    if stored is not None:
+        reporter.note(f"reading {name} with the rows of {source.name}, which is unchanged.")
+    elif text:
+        try:
+            with reporter.progress(f"converting {source.name}"):
+                table = columnar.convert_file(table)
+            reporter.note(f"{source.name} was converted to {name}, which every pass reads.")
+        except WriteError as error:
+            reporter.note(f"{str(error).rstrip('.')}; the text is parsed again in every pass.")
+    with reporter.progress(f"reading {source.name}"):
+        return plan_file(table, options)
+
+
 def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:
-    """Decide the kind of each column of a table; return data that are read again in every pass."""
+    """Open the table of a file, whose rows are read again in every pass."""
     source, layout = table.source, table.layout
     with locate_errors(source, layout):
         made = make_plan(table, _default_target(source, layout, options), source.name)
@@ -365,7 +394,7 @@ def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | Non
 
 
 def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
-    """Read a file with a plan that was made for another file."""
+    """Read a file, and encode its columns as a given plan says."""
     typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
     if not held:
         return Data.in_passes(FileTable.of(source, typed), made)
@@ -374,7 +403,7 @@ def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True
 
 
 def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
-    """Create data from an Arrow table."""
+    """Create training data from an Arrow table."""
     table = normalize_types(table)
     made = make_plan(table, options, name)
     return _read_by_plan(
@@ -385,7 +414,7 @@ def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
 def _read_by_plan(
     made: Plan, read: Callable[[Plan], Data], adjust: AdjustPlan | None = None
 ) -> Data:
-    """Read data by a plan, leaving out labels that no remaining row has."""
+    """Read data by a plan, without labels whose rows were all dropped."""
     if made.encoding.missing == "drop":
         data = read(made)
         if (left := _drop_unused_labels(data)) is made and adjust is None:
@@ -420,7 +449,7 @@ def _drop_unused_labels(data: Data) -> Plan:
 def split(
     data: Data, options: ColumnOptions, train: RowNumbers, test: RowNumbers
 ) -> tuple[Examples, Examples]:
-    """Split data into training and test examples, both encoded by the training rows.
+    """Split data into training and test examples.
 
     Words, categories and means are those of the training rows, so that nothing leaks from the test
     rows.
@@ -436,7 +465,7 @@ def split(
 
 
 def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers]:
-    """Encode the usable rows of a table or batch; return examples and row numbers.
+    """Encode the usable rows of a table; return examples and their row numbers.
 
     An error is about the first bad row, whatever the size of the batches.
     """
@@ -492,14 +521,13 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> D
 
 
 def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
-    """Return the options; for a NumPy table, the last column becomes the default target."""
-    if options.target is None and format_of(source, layout) == "NumPy":
-        return replace(options, target="-1")
-    return options
+    """Return the options, with the last column of a NumPy table as the default target."""
+    is_numpy = options.target is None and format_of(source, layout) == "NumPy"
+    return replace(options, target="-1") if is_numpy else options
 
 
 def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
-    """Return a layout that reads all requested category and text columns as strings.
+    """Return a layout that reads the requested categories and texts as strings.
 
     Raises UsageError on a column that does not exist, before all rows are read.
     """
@@ -516,7 +544,7 @@ def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout
 def locate_errors(
     source: Source, layout: Layout, start: int = 0, advice: str | Message | None = None
 ) -> Iterator[None]:
-    """Turn a BadCellError in a `with` block into a DataError that names file, row and remedy."""
+    """Name file, row and remedy in errors about cells in the `with` block."""
     try:
         yield
     except BadCellError as bad:

@@ -182,7 +182,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """Target column and its labels, the negative before the positive.
+    """Target column and its labels; of two, the second is the positive class.
 
     With `others`, the negative class is every label but the positive one, named "not setosa".
 

@@ -1,4 +1,4 @@
-"""Chunks of a stream, and the rows, labels and bad lines that are read from them."""
+"""Chunks of a stream, and their rows, labels and bad lines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KIND_WORDS = {"category": "a category", "text": "words", "flag": "true or false"
 
 @dataclass(frozen=True)
 class Place:
-    """Position in a stream: the number of bytes and of lines before it."""
+    """Position in a stream, as the number of bytes and lines before it."""
 
     bytes: int = 0
     lines: int = 0
@@ -87,7 +87,7 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class RowChunk:
-    """Rows of a Parquet file and the place where they begin, counted as lines."""
+    """Rows of a Parquet file and the place where they begin."""
 
     batch: Any
     begin: Place
@@ -117,7 +117,7 @@ class RowChunk:
 
 
 def kind_of(value: Any) -> str | None:
-    """Return the kind of a column from its first value; None if the value is missing.
+    """Decide the kind of a column by its first value; return None if that is missing.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def kind_of(value: Any) -> str | None:
 
 
 def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
-    """Encode a row of values as features; return them, and `kinds` with new columns added.
+    """Encode a row as features; also return the kinds of all columns so far.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], K
 def encode_value(
     name: str, kind: str, value: Any, stop_words: Collection[str] = VOCABULARY.stop_words
 ) -> Iterator[tuple[str, float]]:
-    """Yield the features of a value in a column that is not numeric; none if it is missing.
+    """Yield the features of a value that is not numeric; none if it is missing.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def encode_value(
 
 
 def describe_kinds(kinds: Kinds) -> list[str | Message]:
-    """Return a list with a note on the columns that are not numeric; empty if there are none."""
+    """Return a list with a note on the columns that are not numeric, if there are any."""
     parts = []
     for kind, words in KIND_WORDS.items():
         names = [quote_column(name) for name, k in kinds.items() if k == kind]
@@ -220,7 +220,7 @@ class BadLine:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Content of a chunk: bad lines, and rows as an array or as dicts of features."""
+    """Rows of a chunk, as an array or as dicts, and its bad lines."""
 
     chunk: Chunk | RowChunk
     X: Any = None  # None if the rows are not all numeric
@@ -232,7 +232,7 @@ class Batch:
     raw: bool = False  # whether the kinds of the columns are still to be decided
 
     def without(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
-        """Return the batch with the lines in `reasons` marked as bad, and with changed fields."""
+        """Return a copy with additional bad lines and other changed fields."""
         begin = self.chunk.begin.lines
         bad = [
             BadLine(begin + at + 1, self.chunk.line(at), shorten(why.rstrip("."), LETTERS))
@@ -245,7 +245,7 @@ class Batch:
 def parse_by_halves(
     chunk: Chunk, parse: Callable[[Chunk], T], reasons: dict[int, str], at: int = 0
 ) -> Iterator[tuple[int, T]]:
-    """Parse lines together; if that fails, parse each half, until the bad lines are found.
+    """Parse lines together, or in smaller and smaller parts to find bad lines.
 
     Yields the first line of each part and what was parsed; `reasons` collects the bad lines.
     """
@@ -270,9 +270,10 @@ def read_columns(
     positions: NDArray[np.intp],
     to_numbers: Callable[[Any], Any],
 ) -> Batch:
-    """Read an Arrow table into a batch: as an array if all features are numeric, else by row.
+    """Read the columns of a table into a batch, with its bad lines.
 
-    `to_numbers` converts a column to doubles, with null where a cell is not a number.
+    Rows become an array if all features are numeric, else dicts. `to_numbers` converts a column to
+    floats, with null where a cell is not a number.
     """
     names = tuple(name for name in feed.features if name not in feed.kinds)
     cells = {name: flatten(table.column(name)) for name in names}
@@ -324,9 +325,10 @@ def read_columns(
 
 
 def labels_of(column: Any, parse: Callable[[str], Any] | None = None) -> NDArray[Any]:
-    """Convert a target column to labels; None (or NaN among numbers) where a label is missing.
+    """Convert a target column to an array of labels, None where one is missing.
 
-    Text is converted by `parse`, by default to a number if it is one.
+    A missing label among numbers may be NaN. Text is converted by `parse`, by default to a number
+    if it is one.
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -348,7 +350,7 @@ def labels_of(column: Any, parse: Callable[[str], Any] | None = None) -> NDArray
 
 
 def parse_label(text: str) -> Any:
-    """Convert the text of a label to an integer or a float, if it is a number.
+    """Convert the text of a label to a number if it is one.
 
     Examples
     --------

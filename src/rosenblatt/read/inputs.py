@@ -1,4 +1,4 @@
-"""Inputs: the forms in which Python functions accept rows and labels.
+"""Forms in which Python functions accept rows and labels.
 
 `(X, y)`, `(frame, "column")`, `(frame, target="column")` and `("file.csv", target="column")` mean
 the same to every public function. Frames are those of pandas, polars and Arrow.
@@ -29,8 +29,7 @@ from rosenblatt.errors import (
 )
 from rosenblatt.examples import Examples
 from rosenblatt.read.columns import Number, to_arrow
-from rosenblatt.read.convert import open_data
-from rosenblatt.read.data import Data, data_from_table, describe_excess, read_data
+from rosenblatt.read.data import Data, data_from_table, describe_excess, open_data, read_data
 from rosenblatt.read.encoding import Encoding, TargetColumn, spell_label
 from rosenblatt.read.plan import ColumnOptions, Plan, check_labels
 from rosenblatt.read.source import Layout, Source
@@ -41,7 +40,7 @@ Target = str | Sequence[str] | None
 
 
 class Input(NamedTuple):
-    """Rows, and either their labels or the names of the columns that hold the labels."""
+    """Rows, with their labels or the names of the target columns."""
 
     rows: Any  # an array, a CSR matrix, a frame or a file
     y: Any
@@ -61,7 +60,7 @@ def is_frame(X: Any) -> bool:
 
 
 def find_input(X: Any, y: Any, target: Target) -> Input:
-    """Find out how rows and labels were given; raise UsageError if arguments are contradictory."""
+    """Find rows and labels among the arguments; raise UsageError if they conflict."""
     named = (target,) if isinstance(target, str) else tuple(target or ())
     if isinstance(y, str):
         if named and named != (y,):
@@ -152,7 +151,7 @@ def read_input(
 
 
 def _read_arrays(X: Any, y: Any, options: ColumnOptions) -> Data:
-    """Return arrays of numbers as training data; `options` may name the positive label."""
+    """Return arrays of numbers as training data."""
     examples = Examples.from_arrays(X, y)
     positive = options.positive
     if positive is not None:
@@ -178,7 +177,7 @@ def _read_arrays(X: Any, y: Any, options: ColumnOptions) -> Data:
 def read_examples(
     X: Any, y: Any, target: str | None, from_arrays: Callable[[Any, Any], Examples], x0: float
 ) -> tuple[Examples, RowNames]:
-    """Read rows and labels into memory; return the examples and the names of the rows.
+    """Read rows and labels into memory; return examples and row names.
 
     Arrays and frames of numbers with their labels are read by `from_arrays`. Text in a frame or a
     file becomes categories or words, as `learn` reads it.
@@ -199,7 +198,7 @@ def read_examples(
 
 @contextmanager
 def explain_parameters(function: Callable[..., Any]) -> Iterator[None]:
-    """Add advice to errors in a `with` block about parameters that `function` does not have."""
+    """Rewrite errors in the `with` block about parameters that `function` lacks."""
     known = signature(function).parameters
     try:
         yield

@@ -1,4 +1,4 @@
-"""Readers of JSON lines and LIBSVM, which have one row per line, for files and streams."""
+"""Readers of JSON lines and LIBSVM, for files and for streams."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LIBSVM_LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<ent
 
 
 def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield the rows of a JSON lines file as record batches, each from a few megabytes."""
+    """Yield the rows of a JSON lines file in batches."""
     done = 0
     for lines in WholeLines(source.text(BLOCK)):
         # An end of a line is a blank between values, and an error inside a string.
@@ -70,7 +70,7 @@ def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def _bad_line_error(name: str, lines: bytes, done: int, error: Exception) -> DataError:
-    """Return the error that names the first line that is not a JSON object or has other types."""
+    """Return the error about the first line that cannot be a row."""
     for row, line in enumerate(_non_blank(lines), done + 1):
         try:
             parse_object(line, _parse_int)
@@ -89,7 +89,7 @@ def _bad_line_error(name: str, lines: bytes, done: int, error: Exception) -> Dat
 
 
 def unify_json(source: Source, batches: Iterable[Any]) -> Any:
-    """Return a schema that fits all batches; fields that a line lacks are missing values."""
+    """Return a schema that fits all batches of JSON lines."""
     schemas = list(dict.fromkeys(batch.schema for batch in batches))
     if not any(schema.names for schema in schemas):
         raise DataError(f"{source.name}: all objects are empty, so there are no columns.")
@@ -101,7 +101,7 @@ def unify_json(source: Source, batches: Iterable[Any]) -> Any:
 
 
 def conform_json(source: Source, batch: Any, schema: Any) -> Any:
-    """Cast a batch of JSON lines to the schema of all rows."""
+    """Convert a batch of JSON lines to the schema of the file."""
     as_text = {field.name for field in schema if field.type == pa.string()}
     if batch.schema.names:  # casting no columns would lose the rows
         batch = batch.cast(_with_text(batch.schema, as_text))
@@ -113,7 +113,7 @@ def conform_json(source: Source, batch: Any, schema: Any) -> Any:
 
 
 def _with_text(schema: Any, names: set[str]) -> Any:
-    """Return the schema with the numeric columns among `names` changed to text."""
+    """Return the schema with the numeric columns in `names` as text."""
     for i, field in enumerate(schema):
         if field.name in names and field.type in (pa.int64(), pa.float64()):
             schema = schema.set(i, pa.field(field.name, pa.string(), metadata=AS_TEXT))
@@ -155,7 +155,7 @@ def parse_object(line: bytes, parse_int: Callable[[str], Any] = int) -> dict[str
 
 
 def _parse_json(lines: bytes) -> Any:
-    """Parse lines as a table with one row per line that is not blank, or raise ArrowInvalid.
+    """Parse lines as a table; raise ArrowInvalid unless each is one object.
 
     PyArrow crashes on a null before the first object, reads other nulls as rows of missing values,
     and ignores the ends of lines. If every line begins and ends with a brace, no object extends
@@ -198,7 +198,7 @@ def _non_blank(lines: bytes) -> list[bytes]:
 
 
 def _keep_exact(table: Any, lines: bytes) -> Any:
-    """Convert to text each column with an integer that float64 cannot represent."""
+    """Read columns as text if float64 would round their integers."""
     for i, (name, kind) in enumerate(zip(table.column_names, table.schema.types, strict=True)):
         if not pa.types.is_float64(kind):
             continue
@@ -217,7 +217,7 @@ def _parse_int(text: str) -> int | float:
 
 
 def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield record batches of a LIBSVM file: labels and entries, both as text."""
+    """Yield the labels and entries of a LIBSVM file in batches, as text."""
     done = 0
     for lines in WholeLines(source.text(BLOCK)):
         lines = lines.replace(b"\r", b"\n")
@@ -233,9 +233,10 @@ def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
-    """Split lines into labels and entries; return both, and the line number (from 0) of each row.
+    """Split LIBSVM lines into labels and entries; also return the line of each row.
 
-    The label is null where it is missing or a question mark. Comments and blank lines are not rows.
+    Lines are counted from 0. The label is null where it is missing or a question mark. Comments and
+    blank lines are not rows.
     """
     text = data.decode()
     lines = pa.array(text.split("\n"))
@@ -249,29 +250,29 @@ def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
 
 
 def unify_libsvm(source: Source, batches: Iterable[Any]) -> Any:
-    """Return a schema that fits all batches; labels are numeric if all of them are numbers."""
+    """Return the schema of a LIBSVM file, with numeric labels if all are numbers."""
     labels = find_types(batches, [LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
     return pa.schema({**labels, ENTRIES: pa.string()})
 
 
 def conform_libsvm(source: Source, batch: Any, schema: Any) -> Any:
-    """Convert the labels of a batch to the type of the labels of all rows."""
+    """Convert the labels of a LIBSVM batch to the type in the schema."""
     labels = convert(batch.column(LABEL), schema.field(LABEL).type)
     return pa.RecordBatch.from_arrays([labels, batch.column(ENTRIES)], schema=schema)
 
 
 @dataclass(frozen=True)
 class JsonFeed:
-    """Reader of JSON lines as rows of a stream; a null is a missing value."""
+    """Reader of the rows of a stream of JSON lines; a null is a missing value."""
 
     target: str
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk: uniform lines as tables, all other lines one by one.
+        """Read the rows of a chunk, as tables if all of its values are numbers.
 
-        A chunk that is not uniform is split into halves. All lines of a large chunk are read one by
-        one if neither its first nor its last lines are uniform.
+        A chunk with other values is split into halves, down to lines that are read one by one. All
+        lines of a large chunk are read one by one if its first and last lines have other values.
         """
         n = chunk.count
         if n >= MANY_LINES:
@@ -284,7 +285,7 @@ class JsonFeed:
         return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
 
     def _read_table(self, chunk: Chunk) -> Batch | None:
-        """Read lines as a table of numbers and labels; return None if that may change a value."""
+        """Read lines as a table of numbers, or return None if that may change a value."""
         # Every line is one flat object if exactly one object begins and ends in each line.
         data, ends = chunk.data, chunk.ends
         marks = np.frombuffer(data, dtype=np.uint8)
@@ -337,7 +338,7 @@ class JsonFeed:
         return Batch(chunk, raw=True).without(reasons, rows=rows)
 
     def check_target(self, some_lines: Iterable[bytes]) -> None:
-        """Raise UsageError if no line has the target column; name the keys in the message."""
+        """Raise UsageError if no line has the target column."""
         keys: dict[str, None] = {}
         for line in some_lines:
             with suppress(ValueError):
@@ -355,10 +356,10 @@ class JsonFeed:
 
 @dataclass(frozen=True)
 class LibsvmFeed:
-    """Reader of LIBSVM lines as rows of a stream; rows without a label are only predicted."""
+    """Reader of the rows of a LIBSVM stream; rows without a label are only predicted."""
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk; features are named by their index."""
+        """Read the rows of a chunk, with indices as the names of features."""
         reasons: dict[int, str] = {}
         parts = parse_by_halves(chunk, self._parse, reasons)
         rows = [(first + at, x, y) for first, part in parts for at, x, y in part]

@@ -1,4 +1,4 @@
-"""The plan: how each column is encoded, decided from the options and all cells."""
+"""Decisions on how each column of a table is encoded as numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ from rosenblatt.text import join_words, plural, quote_column, shorten
 HANDFUL = 5  # up to this number of labels, all may be rare
 USUAL_TARGETS = ("label", "y", "target", "class", "outcome")  # usual names of the target
 FEW = 50  # a text column with at most this many distinct values is a category
-MOSTLY = 0.9  # minimum share of numbers in a text column that counts as numeric
 MOST_WORDS = 1 << 24  # maximum number of words, each of which has a weight
 MOST_COMPARED = 1000  # maximum number of names that a mistyped name is compared with
 CLOSE = 1e-9  # relative tolerance of a mean, which depends on the order of summation
@@ -112,9 +111,8 @@ def make_plan(table: Any, options: ColumnOptions, name: str) -> Plan:
     """
     surveys, names = survey_columns(table, options, name), table.schema.names
     column, guessed = _find_target(names, surveys, options, name)
-    requested = requested_kinds(names, options).get(column) == "category"
-    request = options.positive, requested or options.known is not None
-    target = _decide_labels(surveys[column], column, request, name)
+    any_values = surveys[column].requested == "category" or options.known is not None
+    target = _decide_labels(surveys[column], column, (options.positive, any_values), name)
     features = {n: survey for n, survey in surveys.items() if n != column}
     columns, notes = decide_columns(table, features, options, name)
     stop_words = tuple(sorted(options.vocabulary.stop_words))
@@ -130,11 +128,10 @@ def decide_columns(
     if empty:
         notes.append(f"{join_words([quote_column(n) for n in empty])} left out: no values")
     used = {n: survey for n, survey in features.items() if n not in empty}
-    forced = requested_kinds(table.schema.names, options)
-    kinds, styles = _decide_kinds(used, forced, options, name)
+    kinds, styles = _decide_kinds(used, options, name)
     read_as = {"category": "categories", "text": "words", "id": "ids"}
     for n, survey in used.items():
-        if n not in forced and kinds[n] in read_as and _looks_like_numbers(survey):
+        if not survey.requested and kinds[n] in read_as and survey.looks_like_numbers:
             example = shorten(survey.styles.example or "")
             note = f'{quote_column(n)} looks like numbers ("{example}") but is read as '
             number = with_column("number", n)
@@ -179,15 +176,15 @@ def survey_columns(table: Any, options: ColumnOptions, name: str) -> dict[str, S
     for n, kind in zip(names, schema.types, strict=True):
         if n in ignored and n != target:
             continue
-        request = forced.get(n)
+        request = forced.get(n, "")
         # Bytes are text, and so are dates that are categories.
         if is_bytes(kind) or (is_moment(kind) and request == "category"):
             kind = pa.string()
-        most: int | None = FEW if request is None and is_text(kind) else 0  # values to keep
+        most: int | None = FEW if not request and is_text(kind) else 0  # values to keep
         if request == "category" or (most and pa.types.is_dictionary(kind)):
             most = None  # all
         may_be_target = n == target if target else n != entries
-        surveys[n] = Survey(kind, most, may_be_target, n == entries and n not in forced)
+        surveys[n] = Survey(kind, most, may_be_target, n == entries and not request, request)
     for part in parts(table):
         bad = []
         for n, survey in surveys.items():
@@ -261,13 +258,11 @@ def _find_target(
     if any(survey.entries for survey in surveys.values()):
         return LABEL, ""
     two = [n for n, s in surveys.items() if len(s.labels) == 2]
-    forced = requested_kinds(names, options)
     few = two or [
         n
         for n, s in surveys.items()
-        if n not in forced and is_text(s.type) and not s.is_empty
-        if 2 < len(s.labels) <= FEW
-        if _decide_kind(s) == "category"
+        if not s.requested and is_text(s.type) and not s.is_empty
+        if 2 < len(s.labels) <= FEW and s.kind == "category"
     ]
     if len(few) == 1:
         return few[0], "two values" if two else "a few text values"
@@ -425,26 +420,24 @@ def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, s
 
 
 def _decide_kinds(
-    surveys: dict[str, Survey], forced: dict[str, str], options: ColumnOptions, name: str
+    surveys: dict[str, Survey], options: ColumnOptions, name: str
 ) -> tuple[dict[str, str], dict[str, Style]]:
     """Decide the kind of each column, and how numbers are written in text columns."""
     for n, survey in surveys.items():
         if not survey.entries:
             check_readable(survey.type, name, n)
-    kinds = {n: forced.get(n) or _decide_kind(survey) for n, survey in surveys.items()}
+    kinds = {n: survey.kind for n, survey in surveys.items()}
     if options.known is not None:
         return kinds, {c.name: (c.decimal, c.mark) for c in options.known if isinstance(c, Written)}
     # One column shows how all numbers of the file are written.
-    certain = any(
-        s.styles.certain and _may_have_commas(s) for n, s in surveys.items() if n not in forced
-    )
+    certain = any(s.styles.certain and s.has_commas for s in surveys.values() if not s.requested)
     decimal = options.decimal or ("," if certain else None)
     styles: dict[str, Style] = {}
     for n, survey in surveys.items():
-        if decimal == "," and n not in forced and _may_have_commas(survey):
+        if decimal == "," and not survey.requested and survey.has_commas:
             kinds[n] = "number"
         is_number, text = kinds[n] == "number", is_text(survey.type)
-        if is_number and text and n in forced:
+        if is_number and text and survey.requested:
             fits, mark = survey.styles.fits, decimal
             if options.decimal is None and fits["."] != fits[","]:
                 mark = max(DECIMALS, key=fits.__getitem__)
@@ -452,20 +445,9 @@ def _decide_kinds(
                 styles[n] = mark or ".", survey.styles.mark
         elif is_number and decimal == ",":  # later rows may have decimal commas
             floats = options.decimal is not None and pa.types.is_floating(survey.type)
-            if _may_have_commas(survey) if text else pa.types.is_integer(survey.type) or floats:
+            if survey.has_commas if text else pa.types.is_integer(survey.type) or floats:
                 styles[n] = ",", ""
     return kinds, styles
-
-
-def _may_have_commas(survey: Survey) -> bool:
-    """Check whether a column of text holds numbers with commas."""
-    if not is_text(survey.type) or survey.numeric >= MOSTLY * survey.meant:
-        return False
-    return survey.styles.commas >= MOSTLY * survey.meant
-
-
-def _looks_like_numbers(survey: Survey) -> bool:
-    return survey.styles.looks >= MOSTLY * max(1, survey.meant)
 
 
 def _make_column(survey: Survey, name: str, kind: str, style: Style | None) -> Column:
@@ -479,26 +461,6 @@ def _make_column(survey: Survey, name: str, kind: str, style: Style | None) -> C
         moments = survey.styled[style[0]] if is_text(survey.type) else survey.moments
         return Written(name, *moments.found(), *style)
     return (Flag if pa.types.is_boolean(survey.type) else Number)(name, *survey.moments.found())
-
-
-def _decide_kind(survey: Survey) -> str:
-    if survey.entries:
-        return "entries"
-    if not is_text(survey.type):
-        return "number"
-    if not pa.types.is_dictionary(survey.type) and survey.numeric >= MOSTLY * survey.meant:
-        return "number"
-    different = len(survey.values)
-    words = survey.blanks / survey.written + 1
-    text = words >= 2 and not _looks_like_numbers(survey)
-    if survey.unique and len(survey.kept) > 1 and not text:
-        return "id"
-    if pa.types.is_dictionary(survey.type):
-        return "category"
-    many = survey.most is not None and different > survey.most
-    if many or (2 * different > survey.rows and words >= 2):
-        return "text"
-    return "category"
 
 
 def _select_words(

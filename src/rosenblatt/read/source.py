@@ -1,4 +1,4 @@
-"""Files as sources of bytes, their formats, and the memory and threads for reading."""
+"""Opening of files, detection of their formats, and free memory and threads for reading."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class Source:
 
 
 class TextCheck:
-    """Check of text blocks: removes the byte-order mark, refuses very long lines."""
+    """Filter for blocks of text that refuses very long lines."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -219,21 +219,20 @@ class WholeLines:
             yield last
 
 
-def too_many_columns_error(name: str, columns: int) -> DataError:
-    """Create the error about a table with too many columns."""
-    advice = "Check how its rows end, or write the nonzero values as LIBSVM"
-    return DataError(f"{name} has {columns:,} columns, more than {MOST_COLUMNS:,}. {advice}.")
+def check_column_count(name: str, columns: int) -> None:
+    """Raise DataError if a table has too many columns."""
+    if columns > MOST_COLUMNS:
+        advice = "Check how its rows end, or write the nonzero values as LIBSVM"
+        raise DataError(f"{name} has {columns:,} columns, more than {MOST_COLUMNS:,}. {advice}.")
 
 
-def first_duplicate(names: Iterable[str]) -> str | None:
-    """Return the first duplicate name in alphabetical order, or None.
-
-    Examples
-    --------
-    >>> first_duplicate(["b", "c", "b", "a", "a"]), first_duplicate(["a", "b"])
-    ('a', None)
-    """
-    return min((name for name, count in Counter(names).items() if count > 1), default=None)
+def check_duplicate_names(name: str, names: Iterable[str]) -> None:
+    """Raise DataError if two columns of a table have the same name."""
+    again = [name for name, count in Counter(names).items() if count > 1]
+    if again:
+        raise DataError(
+            f'{name}: two columns have the name "{min(again)}". Give each column its own name.'
+        )
 
 
 def number_columns(count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Streams of lines or rows: reading in chunks, format, and positions to resume from."""
+"""Streams of lines or rows, read in chunks, and detection of their format."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Some = TypeVar("Some", Chunk, RowChunk)
 
 
 class RowStream:
-    """A Parquet file, read as batches of rows."""
+    """Stream of the rows of a Parquet file."""
 
     waits: Place | None = None  # there are no unfinished rows
 
@@ -79,7 +79,7 @@ class RowStream:
             raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
 
     def checksum(self) -> str:
-        """Return the checksum of the end of the file, where Parquet lists all parts."""
+        """Return the checksum of the end of the file, which lists all of its parts."""
         return self.checksum_of_end
 
     def passed(self, rows: RowChunk) -> None:
@@ -95,7 +95,7 @@ class RowStream:
 
 
 class LineStream:
-    """A file or standard input ("-") as chunks of whole lines.
+    """Stream of the lines of a file or of standard input ("-").
 
     The file may be compressed, or still grow: with `follow`, the stream waits for more lines at its
     end; with `growing`, an unfinished last line is left for the next run.
@@ -130,7 +130,7 @@ class LineStream:
         return Path(self.name).suffix.lower() if self.packed is None else self.packed.suffix
 
     def head(self) -> bytes:
-        """Return the first complete lines, without removing them from what `chunks` yields."""
+        """Return the first complete lines; `chunks` still yields them."""
         while b"\n" not in self.first and not is_binary(self.first) and self.more():
             pass
         if self.growing and self.first and b"\n" not in self.first:
@@ -193,7 +193,7 @@ class LineStream:
 
     @property
     def waits(self) -> Place | None:
-        """Place where an unfinished last line begins, or None."""
+        """Place where the unfinished last line begins, or None."""
         return self.place if any(self.lines.rest) else None
 
     def passed(self, chunk: Chunk) -> None:
@@ -204,7 +204,7 @@ class LineStream:
         self.tail = (self.tail + data)[-TAIL:] if len(data) < TAIL else data[-TAIL:]
 
     def _read(self, now: bool = False) -> bytes:
-        """Return the next bytes, with newlines in place of lone carriage returns."""
+        """Return the next bytes; replace lone carriage returns by newlines."""
         block = self.check(self._bytes(now) if self.packed is None else next(self.blocks, b""))
         if self.returns is None and (end := re.search(rb"\r(?=[^\n])|\n", block)):
             self.returns = end[0] == b"\r"
@@ -315,7 +315,7 @@ def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> D
 def _first_kinds(
     source: LineStream, feed: CsvFeed, header: int, requested: Kinds
 ) -> tuple[Kinds, int]:
-    """Decide the kind of each column from its first value; return the kinds and the lines read.
+    """Decide the kind of each column by its first value; also return the lines read.
 
     Lines are read until each column has a value, but not more than FIRST_LINES lines.
     """
@@ -392,13 +392,13 @@ FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, Js
 
 
 def feed_to_json(feed: Feed) -> dict[str, Any]:
-    """Return the fields of a stream's reader as JSON, for a checkpoint."""
+    """Return the reader of a stream as JSON, for a checkpoint."""
     fields = {"kind": type(feed).__name__, **asdict(feed)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
 
 
 def feed_from_json(stored: dict[str, Any]) -> Any:
-    """Restore a stream's reader from the JSON of `feed_to_json`; raise TypeError if invalid."""
+    """Restore the reader of a stream from JSON; raise TypeError if it is invalid."""
     fields = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
     for value in fields.values():
         words = value.values() if isinstance(value, dict) else value

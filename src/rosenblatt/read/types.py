@@ -184,6 +184,7 @@ RUN = 1 << 16  # numbers are added in runs of this length, from the first row on
 PART = 1 << 13  # and within a run in parts, which fit in the cache
 MAX_KEPT = 1 << 18  # cells that are kept to detect duplicates
 MAX_LABELS = 1000  # distinct labels that are kept
+MOSTLY = 0.9  # minimum share of numbers in a text column that counts as numeric
 
 
 def parts(table: Any) -> Iterator[Any]:
@@ -195,7 +196,7 @@ def parts(table: Any) -> Iterator[Any]:
 
 
 def collect(values: dict[Any, None], new: Any, most: int | None) -> None:
-    """Add new values to the distinct values kept so far, `most` and one at most."""
+    """Add distinct values to those kept so far, until they are more than `most`."""
     if most is None:
         values.update(dict.fromkeys(new.to_pylist()))
     elif len(values) <= most:
@@ -203,7 +204,7 @@ def collect(values: dict[Any, None], new: Any, most: int | None) -> None:
 
 
 class Moments:
-    """Mean and standard deviation, the same for every split of the rows into batches."""
+    """Mean and standard deviation of numbers that come in batches of any size."""
 
     def __init__(self) -> None:
         self.rest: NDArray[np.float64] = np.empty(0)
@@ -222,7 +223,7 @@ class Moments:
         self.rest = numbers[whole:].copy()
 
     def found(self) -> tuple[float, float]:
-        """Return the mean and the standard deviation, which is 1 for equal numbers."""
+        """Return the mean and the standard deviation (1 if all numbers are equal)."""
         if not self.low < self.high:
             return (self.low if math.isfinite(self.low) else 0.0), 1.0
         runs = [*self.runs, _run(self.rest)] if len(self.rest) else self.runs
@@ -236,7 +237,7 @@ class Moments:
 
 
 def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
-    """Return count, mean and centered sum of squares of numbers / 2^e, and e."""
+    """Return count, mean and sum of squared deviations of numbers / 2^e, and e."""
     n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
     parts = [numbers[i : i + PART] for i in range(0, n, PART)]
     mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
@@ -245,21 +246,22 @@ def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
 
 
 def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
-    """Divide numbers by 2^e, with a single multiplication if float64 can represent 2^-e."""
-    return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)
+    """Divide numbers by 2^e."""
+    return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)  # which is slower
 
 
 class Survey:
     """Statistics of a column, which decide whether it is numeric, categorical or text.
 
     `values` is the maximum number of distinct texts to keep (None: all), `may_be_target` whether
-    the column may be the target, `entries` whether its cells are LIBSVM entries.
+    the column may be the target, `entries` whether its cells are LIBSVM entries, and `requested`
+    the kind that the user requests.
     """
 
     def __init__(
-        self, kind: Any, values: int | None, may_be_target: bool, entries: bool = False
+        self, kind: Any, values: int | None, may_be_target: bool, entries: bool, requested: str
     ) -> None:
-        self.type, self.entries = kind, entries
+        self.type, self.entries, self.requested = kind, entries, requested
         self.may_be_target, self.labels = may_be_target, dict[Any, None]()
         self.most, self.values = values, dict[Any, None]()
         self.moments = Moments()
@@ -276,6 +278,35 @@ class Survey:
         if self.valid == 0:
             return True
         return is_text(self.type) and not self.entries and self.meant == 0
+
+    @property
+    def looks_like_numbers(self) -> bool:
+        """Whether most texts are numbers, possibly with units or separators."""
+        return self.styles.looks >= MOSTLY * max(1, self.meant)
+
+    @property
+    def has_commas(self) -> bool:
+        """Whether most cells are numbers with a comma, and so are read as text."""
+        if not is_text(self.type) or self.numeric >= MOSTLY * self.meant:
+            return False
+        return self.styles.commas >= MOSTLY * self.meant
+
+    @property
+    def kind(self) -> str:
+        """Kind of the column: number, category, text, entries or id (different in every row)."""
+        if self.requested or self.entries:
+            return self.requested or "entries"
+        if not is_text(self.type):
+            return "number"
+        coded = pa.types.is_dictionary(self.type)
+        if not coded and self.numeric >= MOSTLY * self.meant:
+            return "number"
+        words = self.blanks / self.written + 1  # per cell
+        if self.unique and len(self.kept) > 1 and (words < 2 or self.looks_like_numbers):
+            return "id"
+        many = self.most is not None and len(self.values) > self.most
+        rarely_repeated = 2 * len(self.values) > self.rows and words >= 2
+        return "text" if not coded and (many or rarely_repeated) else "category"
 
     def add(self, cells: Any, name: str) -> None:
         """Include more cells of the column, in the order of the rows."""
