@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 from rosenblatt.examples import Examples
-from rosenblatt.show.regions import area, clip
+from rosenblatt.show.scene import area, clip
 from rosenblatt.text import plural, render_bars, render_card
 
 FRESH_EXAMPLES = 10_000

@@ -15,8 +15,7 @@ import rosenblatt as rb
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
 from rosenblatt.show.plot.pictures import Replay
-from rosenblatt.show.regions import Boundary
-from rosenblatt.show.scene import scene_of, view_of
+from rosenblatt.show.scene import Boundary, scene_of, view_of
 
 pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
 
@@ -70,7 +69,7 @@ def test_a_projection_keeps_every_side_and_distance(many, shape):
     scene = scene_of(examples_of(clf, shape(X), y), hypothesis_of(clf))
     distances = clf.decision_function(X) / np.linalg.norm(clf.coef_)
     np.testing.assert_allclose(scene.points[:, 0], distances, atol=1e-9)
-    line = scene.regions.planes[1]
+    line = scene.regions.scores[1]
     assert (line.b, line.c) == pytest.approx((0, 0), abs=1e-9)
     # The second direction is the one of most variance among those at right angles to w.
     u = clf.coef_[0] / np.linalg.norm(clf.coef_)
@@ -158,7 +157,7 @@ def test_with_many_features_both_hyperplanes_of_a_frame_are_edge_on(many):
     clf, X, _ = many
     for frame in Replay(clf.trace_).frames(range(1, clf.n_updates_ + 1)):
         for regions, t in ((frame.before, frame.t - 1), (frame.scene.regions, frame.t)):
-            w, line = clf.trace_.weights(t), regions.planes[1]
+            w, line = clf.trace_.weights(t), regions.scores[1]
             seen = frame.scene.points @ [line.a, line.b] + line.c
             np.testing.assert_allclose(seen, X @ w[1:] + w[0], atol=1e-8)
 
@@ -336,9 +335,9 @@ def test_extreme_values_are_refused_in_one_sentence():
 
 def test_a_line_outside_the_axes_is_not_drawn():
     box = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
-    assert Boundary(1.0, 1.0, 5.0).ends(box) == []
-    assert Boundary(0.0, 0.0, 1.0).ends(box) == []
-    assert Boundary(1.0, -1.0, 0.0).ends(box) == [(0.0, 0.0), (1.0, 1.0)]
+    assert Boundary(5.0, 1.0, 1.0).ends(box) == []
+    assert Boundary(1.0, 0.0, 0.0).ends(box) == []
+    assert Boundary(0.0, 1.0, -1.0).ends(box) == [(0.0, 0.0), (1.0, 1.0)]
 
 
 def test_a_view_of_two_features_is_the_plane_itself(separable):

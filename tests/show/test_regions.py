@@ -17,8 +17,7 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
 from rosenblatt.show.page.assets import player_script
 from rosenblatt.show.plot.pictures import Replay
-from rosenblatt.show.regions import Boundary, Regions, area
-from rosenblatt.show.scene import clearances, scene_of
+from rosenblatt.show.scene import Boundary, Regions, area, clearances, scene_of
 
 BOX = [(-2.0, -1.0), (2.0, -1.0), (2.0, 1.0), (-2.0, 1.0)]
 
@@ -54,9 +53,9 @@ weights = st.integers(3, 5).flatmap(
 @given(weights, st.sampled_from([0, 1]))
 def test_a_region_is_where_its_label_is_predicted(w, zero):
     h = Hypothesis.of(np.array(w), 1.0, zero)
-    regions = Regions(tuple(Boundary(a, b, c) for c, a, b in w), zero > 0)
+    regions = Regions(tuple(Boundary(*score) for score in w), zero > 0)
     parts = regions.parts(BOX)
-    if not regions.is_nonzero:
+    if not regions.differ:
         assert parts == regions.edges(BOX) == []
         return
     assert sum(map(area, parts)) == pytest.approx(area(BOX))
@@ -67,7 +66,7 @@ def test_a_region_is_where_its_label_is_predicted(w, zero):
 
 @given(weights)
 def test_between_regions_the_two_highest_scores_are_equal(w):
-    regions = Regions(tuple(Boundary(a, b, c) for c, a, b in w))
+    regions = Regions(tuple(Boundary(*score) for score in w))
     for ends in regions.edges(BOX):
         scores = np.array([[1.0, *ends[0]], [1.0, *ends[1]]]) @ np.array(w).T
         first, second = np.sort(scores, axis=1)[:, :-3:-1].T
@@ -115,7 +114,7 @@ def test_three_labels_with_many_features_lie_in_their_true_regions():
     clf = rb.PocketPerceptron(random_state=0, max_updates=100).fit(X, y)
     examples, h = examples_of(clf, X, y), hypothesis_of(clf)
     scene = scene_of(examples, h)
-    planes = np.array([[p.c, p.a, p.b] for p in scene.regions.planes])
+    planes = np.array(scene.regions.scores)
     seen = np.column_stack((np.ones(len(X)), scene.points)) @ planes.T
     true = clf.decision_function(X)
     np.testing.assert_allclose(seen - seen[:, :1], true - true[:, :1], atol=1e-9)
@@ -155,11 +154,11 @@ def test_a_frame_shows_what_an_update_against_a_competing_class_moved():
     clf = rb.Perceptron(order="random", random_state=1).fit(X, y)
     frames = list(Replay(clf.trace_).frames(range(clf.n_updates_ + 1)))
     for t, frame in enumerate(frames):
-        now = np.array([[p.c, p.a, p.b] for p in frame.scene.regions.planes])
+        now = np.array(frame.scene.regions.scores)
         np.testing.assert_array_equal(now, clf.trace_.weights(t))
         if t:
             row, rival = clf.trace_.examples[t - 1], clf.trace_.rivals[t - 1]
-            before = np.array([[p.c, p.a, p.b] for p in frame.before.planes])
+            before = np.array(frame.before.scores)
             moved = np.flatnonzero((now != before).any(axis=1))
             assert set(clf.classes_[moved]) == {y[row], clf.classes_[rival]}
             assert f"update on row {row}\nagainst {clf.classes_[rival]}; " in frame.title

@@ -1,4 +1,4 @@
-"""Get the hypothesis, examples, trace or drawing data (story) of a fitted estimator."""
+"""Get what reports and plots need of a fitted estimator: weights, examples and updates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLOSE = 1e-9  # tolerance for rows that a pipeline transforms a second time
 
 
 def hypothesis_of(clf: Any) -> Hypothesis:
-    """Return the hypothesis of a fitted linear classifier, or of a pipeline that ends in one."""
+    """Return the weights of a fitted linear classifier, or of a pipeline that ends in one."""
     clf = final(clf)
     if not hasattr(clf, "coef_"):
         name = type(clf).__name__
@@ -50,7 +50,7 @@ def hypothesis_of(clf: Any) -> Hypothesis:
 def examples_of(clf: Any, X: Any, y: Any) -> Examples:
     """Return X and y as examples, with the labels and feature names of an estimator.
 
-    The other steps of a pipeline are applied to X.
+    For a pipeline, X is first transformed by all steps but the last.
     """
     h = hypothesis_of(clf)
     X, names = rows_before(clf, X)
@@ -68,7 +68,7 @@ def examples_of(clf: Any, X: Any, y: Any) -> Examples:
 
 
 def trace_of(clf: Any, X: Any, y: Any) -> Trace:
-    """Return the trace of an estimator, after checking that X and y are its training data."""
+    """Return the recorded updates of an estimator, if X and y are its training data."""
     given = examples_of(clf, X, y)
     exactly = final(clf) is clf
     clf = final(clf)

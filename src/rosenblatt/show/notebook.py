@@ -16,8 +16,7 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import colours, player_script, widget_style
-from rosenblatt.show.regions import Polygon
-from rosenblatt.show.scene import Scene, scene_of
+from rosenblatt.show.scene import Polygon, Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62

@@ -1,4 +1,4 @@
-"""Predictions: rows with predicted labels and reasons, counted and written in batches."""
+"""Predict the labels of a file in batches, with reasons, and write them to a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv as cells
 import io
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -37,9 +37,9 @@ from rosenblatt.text import (
 )
 
 BATCH_ROWS = 1 << 14  # rows predicted at a time
-REASONS = 3  # number of reasons per row
+REASONS = 3  # number of features given as reasons for a prediction
 ADVICE = Message("Give ", Parameter("missing", "empty"), ", or ", Parameter("missing", "mean"), ".")
-ENDS = {
+FORMATS = {  # by suffix of the file name
     ".csv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -56,26 +56,43 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
     A file is replaced once it is complete; without a path, rows go to standard output. Without
     `to`, the suffix of the path decides the format.
     """
-    is_file = path is not None and path != "-"
-    kind = to or (ENDS.get(Path(path).suffix.lower()) if is_file and path else "csv")
+    path = None if path == "-" else path
+    kind = to or (FORMATS.get(Path(path).suffix.lower()) if path else "csv")
     if kind is None:
         raise UsageError(
             f"{path}: the file name has no known suffix; give ",
             Parameter("to", "csv"),
             ", for example.",
         )
-    if is_file and path is not None:
-        with replacing(path) as beside, open(beside, "wb") as file, _writing(kind, file) as write:
-            yield write
-        return
-    if kind == "parquet" and sys.stdout.isatty():
+    is_terminal = path is None and sys.stdout.isatty()
+    if kind == "parquet" and is_terminal:
         raise UsageError(
             "Parquet cannot be written to a terminal; give ",
             Parameter("output", example="FILE"),
             ".",
         )
-    with _writing(kind, _Terminal() if sys.stdout.isatty() else sys.stdout.buffer) as write:
-        yield write
+    writer: Any = None
+
+    def write(table: Any) -> None:
+        nonlocal writer
+        if writer is None:
+            writer = WRITERS[kind](file, table.schema)
+        writer.write(table)
+
+    with ExitStack() as stack:
+        file: Any = _Terminal() if is_terminal else sys.stdout.buffer
+        if path is not None:
+            file = stack.enter_context(open(stack.enter_context(replacing(path)), "wb"))
+        try:
+            yield write
+        except BaseException:
+            if writer is not None:
+                with suppress(Exception):  # the incomplete file is discarded
+                    writer.close()
+            raise
+        if writer is not None:
+            writer.close()
+        file.flush()
 
 
 class _Terminal:
@@ -86,28 +103,6 @@ class _Terminal:
 
     def flush(self) -> None:
         sys.stdout.buffer.flush()
-
-
-@contextmanager
-def _writing(kind: str, file: Any) -> Iterator[Callable[[Any], None]]:
-    writer: Any = None
-
-    def write(table: Any) -> None:
-        nonlocal writer
-        if writer is None:
-            writer = WRITERS[kind](file, table.schema)
-        writer.write(table)
-
-    try:
-        yield write
-    except BaseException:
-        if writer is not None:
-            with suppress(Exception):  # the incomplete file is discarded
-                writer.close()
-        raise
-    if writer is not None:
-        writer.close()
-    file.flush()
 
 
 class JsonTables:
@@ -122,11 +117,11 @@ class JsonTables:
         self.file.write("".join(lines).encode())
 
     def close(self) -> None:
-        """Do nothing, because `write` has already written all rows."""
+        """Do nothing: all rows have been written."""
 
 
 class CsvTables(JsonTables):
-    """Writer of CSV by PyArrow, which keeps all bits of floats."""
+    """Writer of CSV, which keeps all bits of floats."""
 
     def __init__(self, file: IO[bytes], schema: Any) -> None:
         super().__init__(file, schema)
@@ -136,7 +131,15 @@ class CsvTables(JsonTables):
 
     def write(self, table: Any) -> None:
         """Write the rows of a table, with quotes only if some cell needs them."""
-        table = pa.table({name: _flat(table.column(name)) for name in table.column_names})
+        columns = {}
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            nested = pa.types.is_nested(column.type)
+            if nested or is_bytes(column.type):  # become text
+                to_text = dump_json if nested else cell_to_text
+                texts = [None if cell is None else to_text(cell) for cell in column.to_pylist()]
+                column = pa.array(texts, pa.string())
+            columns[name] = column
+        table = pa.table(columns)
         sink = pa.BufferOutputStream()
         try:
             csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="none"))
@@ -146,20 +149,11 @@ class CsvTables(JsonTables):
         self.file.write(sink.getvalue())
 
 
-def _flat(column: Any) -> Any:
-    """Convert a column of lists, objects or bytes to text; return other columns unchanged."""
-    write = dump_json if pa.types.is_nested(column.type) else cell_to_text
-    if write is cell_to_text and not is_bytes(column.type):
-        return column
-    texts = [None if cell is None else write(cell) for cell in column.to_pylist()]
-    return pa.array(texts, pa.string())
-
-
 WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": ParquetWriter, "jsonl": JsonTables}
 
 
 class Reasons:
-    """Reasons for predictions: the features that contributed most to each prediction.
+    """Explanation of predictions by the features that contributed most to them.
 
     A number contributes weight × (value - training mean); a category or a word contributes its
     weight times its count. With more than two labels, the weights are those of the predicted label
@@ -176,52 +170,47 @@ class Reasons:
         means, numbers, widths = zip(*kinds, strict=True)
         self.centre, self.is_number = np.repeat(means, widths), np.repeat(numbers, widths)
 
+    @np.errstate(all="ignore")
     def of(self, X: Any) -> list[str]:
-        """Return, as text, the features that contributed most to the prediction for each row."""
-        h, n = self.hypothesis, X.shape[0]
-        pairs: list[Any]
-        pairs, over = [None] * n, [""] * n
-        if isinstance(h, JointHypothesis):  # pairs of the predicted and the second-best label
-            answers = h.predict_codes(X)
-            rivals = h.lead(h.scores(X), answers)[1]
-            pairs = list(zip(answers, rivals, strict=True))
-            over = [f"over {self.labels[r]}: " for r in rivals]
-        if not isinstance(X, np.ndarray):
-            reasons = [self._sparse(X[[row]], self._weights(pairs[row])) for row in range(n)]
+        """Return, as text, the features that contributed most to each row's prediction."""
+        h, over = self.hypothesis, [""] * X.shape[0]
+
+        def weights(rows: Any) -> Any:
+            return h.w[1:] if h.w.ndim == 1 else h.w[first[rows], 1:] - h.w[second[rows], 1:]
+
+        if isinstance(h, JointHypothesis):
+            first = h.predict_codes(X)
+            second = h.lead(h.scores(X), first)[1]
+            over = [f"over {self.labels[r]}: " for r in second]
+        if isinstance(X, np.ndarray):
+            parts = (X - self.centre) * weights(slice(None))
+            strongest = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :REASONS]
+            rows: Iterator[Any] = zip(X, parts, strongest, strict=True)
         else:
-            weights = np.reshape([self._weights(pair) for pair in pairs], X.shape)
-            with np.errstate(all="ignore"):
-                pushes = (X - self.centre) * weights
-            strongest = np.argsort(-np.abs(pushes), axis=1, kind="stable")[:, :REASONS]
-            reasons = [self._join(*row) for row in zip(X, pushes, strongest, strict=True)]
-        return [first + text for first, text in zip(over, reasons, strict=True)]
+            rows = (self._sparse(X[[n]], weights(n)) for n in range(X.shape[0]))
+        reasons = []
+        for start, (x, part, top) in zip(over, rows, strict=True):
+            texts = [
+                f"{self.names[i]}{f' {x[i]:g}' if self.is_number[i] else ''} ({part[i]:+.3g})"
+                for i in top
+                if part[i]
+            ]
+            reasons.append(start + "; ".join(texts))
+        return reasons
 
-    def _weights(self, pair: tuple[int, int] | None) -> NDArray[np.float64]:
-        """Return the model's weights or, for a pair of labels, the difference of their weights."""
-        w = self.hypothesis.w
-        return np.asarray(w[1:] if pair is None else w[pair[0], 1:] - w[pair[1], 1:])
-
-    def _sparse(self, row: Any, weights: NDArray[np.float64]) -> str:
-        """Describe the features that contribute most to the score of a sparse row."""
+    def _sparse(self, row: Any, weights: Any) -> tuple[Any, Any, Any]:
+        """Return the values of a sparse row, their contributions, and the strongest features."""
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
-        with np.errstate(all="ignore"):
-            push = (x - self.centre) * weights
-        return self._join(x, push, at[np.argsort(-np.abs(push[at]), kind="stable")][:REASONS])
-
-    def _join(self, x: Any, push: Any, top: Any) -> str:
-        return "; ".join(
-            f"{self.names[i]}{f' {x[i]:g}' if self.is_number[i] else ''} ({push[i]:+.3g})"
-            for i in top
-            if push[i]
-        )
+        parts = (x - self.centre) * weights
+        return x, parts, at[np.argsort(-np.abs(parts[at]), kind="stable")][:REASONS]
 
 
 def predict_batches(
     model: Model, source: Source, layout: Layout, more: tuple[bool, bool]
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Yield each batch of rows with columns of predictions added, and the predicted codes.
+    """Yield each batch of rows with added columns of predictions, and the predicted codes.
 
     `more` says whether to add the reasons of each row, and the scores of all labels.
     """
@@ -265,9 +254,9 @@ def _predict(
         for label, each in zip(model.target.spellings, scores.T, strict=True):
             columns[_free(f"score of {label}", columns)] = pa.array(each, mask=gaps)
     if reasons is not None:
-        told = pa.array(reasons.of(X), pa.string())
+        texts = pa.array(reasons.of(X), pa.string())
         at = np.cumsum(~gaps) - 1
-        columns[_free("reasons", columns)] = told.take(pa.array(at, mask=gaps))
+        columns[_free("reasons", columns)] = texts.take(pa.array(at, mask=gaps))
     return pa.table(columns), y
 
 
@@ -279,7 +268,7 @@ def _free(name: str, taken: dict[str, Any]) -> str:
 
 
 class PredictionCounts:
-    """Number of predictions and, if the rows have labels, number of correct predictions."""
+    """Counts of predictions and, if the rows have labels, of correct predictions."""
 
     def __init__(self, model: Model) -> None:
         self.target = model.target
@@ -294,16 +283,17 @@ class PredictionCounts:
 
     def count(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
         """Yield each table after counting its predictions."""
-        for batch, y in batches:
-            there = y[y != self.target.none]
-            self.rows += len(y)
-            self.counts += np.bincount(np.maximum(there, 0), minlength=len(self.labels))
-            self.empty += len(y) - len(there)
+        for batch, codes in batches:
+            predicted = codes[codes != self.target.none]
+            self.rows += len(codes)
+            self.counts += np.bincount(np.maximum(predicted, 0), minlength=len(self.labels))
+            self.empty += len(codes) - len(predicted)
             self.unseen.take(batch)
-            self._test(batch, y)
+            self._compare(batch, codes)
             yield batch
 
-    def _test(self, batch: Any, answers: NDArray[Any]) -> None:
+    def _compare(self, batch: Any, predicted: NDArray[Any]) -> None:
+        """Compare predictions with the target column, if the rows have one."""
         column = self.target.column
         if not self.tested or column not in batch.schema.names:
             return
@@ -315,7 +305,7 @@ class PredictionCounts:
             # Predictions do not need labels, so accuracy is not measured.
             self.tested, self.strange, self.accuracy = False, 0, Accuracy.empty(len(self.labels))
             return
-        self.accuracy += Accuracy.of_predictions(y, answers, len(self.labels))
+        self.accuracy += Accuracy.of_predictions(y, predicted, len(self.labels))
         self.strange += int(np.count_nonzero(strange))
 
     def report(self, reporter: Reporter) -> None:

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page with verdict, training, weights and mistakes.
+"""Create a report: one HTML file with verdict, training, weights and mistakes.
 
 The template is ``report.html.j2``; the pictures are drawn by the player's JavaScript.
 """
@@ -57,7 +57,7 @@ BARS = 40  # even, so that no bar contains both sides of 0
 
 @dataclass(frozen=True)
 class Report:
-    """A self-contained HTML page.
+    """HTML page about a model and its training data, in one self-contained file.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Report:
     html: str
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file, atomically.
+        """Write the page to a file, which is replaced as a whole.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Report:
         Parameters
         ----------
         result : Result
-            The result to show.
+            Result to show.
         """
         data, o, decided = result.data, result.outcome, result.decided
         assert o.trained_on is not None
@@ -166,7 +166,7 @@ def report(clf: Any, X: Any, y: Any) -> Report:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Content of a report: verdict, examples, model, training and accuracy."""
+    """Content of a report, as the template takes it."""
 
     title: str
     facts: Sequence[tuple[str, str]]  # names and sentences, in order
@@ -179,6 +179,7 @@ class Findings:
 
 
 def _page(found: Findings) -> Report:
+    """Fill in the template of the report."""
     examples, h = found.examples, found.hypothesis
     many = examples.multiclass
     labels = examples.label_names
@@ -231,7 +232,7 @@ def _page(found: Findings) -> Report:
 
 
 def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return a run as JSON for the animation player, or None, and notes to print with it."""
+    """Return the training as JSON for the animation, or None, and notes to print with it."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
@@ -267,7 +268,7 @@ def _template() -> jinja2.Template:
 
 
 def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
-    """Return, for each of two labels, a histogram of the distances from the boundary.
+    """Return a histogram of the distances from the boundary, for each of two labels.
 
     `far` is the distance at the ends of the histograms; larger ones are counted in the last bars.
     """
@@ -281,7 +282,7 @@ def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
 def _mistakes(
     found: Findings, wrong: NDArray[np.intp], features: list[str], labels: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield misclassified examples, farthest from the boundary first, with top features."""
+    """Yield the misclassified examples that are farthest from the boundary, as table rows."""
     examples, h = found.examples, found.hypothesis
     names = examples.feature_names
     columns = [names.index(name) for name in features]

@@ -1,20 +1,25 @@
-"""Project examples and linear classifiers of any number of features onto a plane."""
+"""Project examples onto a plane, with the region that a linear classifier gives to each label.
+
+A picture shows the plane of two features, or a plane onto which more features are projected.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, JointHypothesis
-from rosenblatt.show.regions import Boundary, Polygon, Regions
 from rosenblatt.tables import to_dense
 from rosenblatt.text import plural
 
 Floats = NDArray[np.float64]
+Polygon = list[tuple[float, float]]  # corners, in order around the polygon
 
 MOST_DRAWN = 5  # labels with distinct marks and colors that color-blind people can tell apart
 MOST_POINTS = 2000  # of more examples, only a sample is drawn
@@ -31,9 +36,120 @@ PADDING = 0.08  # between the outermost points and the edge of the picture
 ONE_SCALE = 4.0  # axes whose spans differ by a smaller factor get the same scale
 
 
+def clip(polygon: Polygon, w: Iterable[float]) -> Polygon:
+    """Return the part of a convex polygon where w·x ≥ 0, for augmented weights w.
+
+    Examples
+    --------
+    >>> clip([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], (-0.5, 1.0, 0.0))
+    [(0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)]
+    """
+    kept: Polygon = []
+    c, a, b = w
+    scores = [float(c + a * x + b * y) for x, y in polygon]
+    for i, (x, y) in enumerate(polygon):
+        (before_x, before_y), score, before = polygon[i - 1], scores[i], scores[i - 1]
+        if (score >= 0) != (before >= 0):
+            share = before / (before - score)
+            kept.append((before_x + share * (x - before_x), before_y + share * (y - before_y)))
+        if score >= 0:
+            kept.append((x, y))
+    return kept
+
+
+def area(polygon: Polygon) -> float:
+    """Return the area of a polygon by the shoelace formula.
+
+    Examples
+    --------
+    >>> area([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)])
+    2.0
+    """
+    corners = zip(polygon[-1:] + polygon[:-1], polygon, strict=True)
+    return abs(sum(a * d - c * b for (a, b), (c, d) in corners)) / 2
+
+
+class Boundary(NamedTuple):
+    """Line c + a·x1 + b·x2 = 0 in the plane, or the score that is zero on this line."""
+
+    c: float
+    a: float
+    b: float
+
+    @property
+    def size(self) -> float:
+        """Length of (a, b), which is 0 if the score is the same everywhere."""
+        return float(np.hypot(self.a, self.b))
+
+    def moved(self, distance: float) -> Boundary:
+        """Return the line moved by a distance toward higher scores."""
+        return self._replace(c=self.c - distance * self.size)
+
+    def ends(self, box: Polygon) -> Polygon:
+        """Return the two points where the line crosses the edge of a box, or an empty list."""
+        if not self.size or not box:
+            return []
+        tolerance = 1e-9 * (self.size * max(abs(x) + abs(y) for x, y in box) + abs(self.c))
+        corners = clip(box, self)
+        on = [(x, y) for x, y in corners if abs(self.a * x + self.b * y + self.c) <= tolerance]
+        return [min(on), max(on)] if len(on) > 1 else []
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Convex regions of the plane, one per label, in which this label has the highest score.
+
+    With two labels, the score of the first is 0.
+
+    Examples
+    --------
+    >>> box = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+    >>> three = Regions((Boundary(0, 1, 0), Boundary(0, -1, 0), Boundary(-5, 0, 0)))
+    >>> [len(part) for part in three.parts(box)]
+    [4, 4, 0]
+    >>> three.edges(box)
+    [[(0.0, -1.0), (0.0, 1.0)]]
+    """
+
+    scores: tuple[Boundary, ...]  # the score of each label, up to a common term
+    last: bool = False  # whether the last label wins a tie, not the first
+
+    @property
+    def differ(self) -> bool:
+        """Whether some point has different scores for two labels."""
+        return any(score != self.scores[0] for score in self.scores)
+
+    def between(self, k: int, r: int) -> Boundary:
+        """Return the line between two labels; the first scores higher where it is positive."""
+        return Boundary(*(p - q for p, q in zip(self.scores[k], self.scores[r], strict=True)))
+
+    def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
+        """Return each label's region in a box, at least `distance` away from all other regions."""
+        if not self.differ:
+            return []
+        labels, parts = range(len(self.scores)), []
+        for k in labels:
+            part = box
+            for r in labels:
+                if r == k:
+                    continue
+                line = self.between(k, r)
+                loses_ties = not any(line) and (r > k) == self.last
+                part = [] if loses_ties else clip(part, line.moved(distance))
+            parts.append(part)
+        return parts
+
+    def edges(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
+        """Return the line segments that bound the regions in a box."""
+        parts = self.parts(box, distance)
+        pairs = itertools.permutations if distance else itertools.combinations
+        lines = ((parts[k], self.between(k, r)) for k, r in pairs(range(len(parts)), 2))
+        return [ends for part, line in lines if (ends := line.moved(distance).ends(part))]
+
+
 @dataclass(frozen=True, eq=False)
 class View:
-    """A plane onto which examples are projected: two directions and an offset."""
+    """Plane onto which examples are projected: two directions and an offset."""
 
     axes: Floats  # (d, 2): contribution of each feature to the two coordinates
     shift: Floats  # (2,): subtracted from the coordinates
@@ -42,13 +158,14 @@ class View:
 
     @property
     def flat(self) -> bool:
-        """Whether there is only one feature, so that the second coordinate has no meaning."""
+        """Whether there is only one feature, and the second coordinate has no meaning."""
         return len(self.axes) == 1
 
     def points(self, X: Any, rows: NDArray[np.intp]) -> Floats:
-        """Return the coordinates of rows in the plane.
+        """Return the coordinates of examples in the plane.
 
-        Rows with one feature are spread over the height of the picture.
+        Examples with one feature are spread over the height of the picture, by their numbers
+        `rows`.
         """
         found = np.asarray(X.astype(np.float64) @ self.axes) - self.shift
         if self.flat:
@@ -56,49 +173,53 @@ class View:
         return found
 
     def lines(self, W: Floats, x0: float) -> Floats:
-        """Return c, a, b of the lines c + a·x1 + b·x2 = 0 in which hyperplanes cut the plane."""
+        """Return c, a, b of the line in which each hyperplane intersects the plane."""
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
     def regions(self, h: Hypothesis) -> Regions:
         """Return the region of each label in the plane."""
-        lines = self.lines(np.atleast_2d(h.w), h.x0).tolist()
-        planes = [Boundary(a, b, c) for c, a, b in lines]
-        planes = [Boundary(0.0, 0.0, 0.0), *planes] if len(planes) == 1 else planes
-        return Regions(tuple(planes), h.zero > 0)
+        scores = [Boundary(*line) for line in self.lines(np.atleast_2d(h.w), h.x0).tolist()]
+        scores = [Boundary(0.0, 0.0, 0.0), *scores] if len(scores) == 1 else scores
+        return Regions(tuple(scores), h.zero > 0)
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
-    """Choose a plane for drawing, in which the decision boundary consists of lines.
+    """Choose a plane to draw, in which the decision boundary consists of lines.
 
-    Two features are drawn as they are. More features are projected onto w and the first remaining
-    principal direction, or the part of `beside` orthogonal to w: every row is then on its true
-    side of the line and at its true distance. For more than two labels the plane is spanned by the
-    differences of their weights. Three labels always have such a plane; others raise ValueError
-    if they have none.
+    Two features are drawn as they are. More features are projected onto w and a direction
+    orthogonal to it: the first remaining principal direction, or that of the vector `beside`.
+    Every row is then on its true side of the line and at its true distance. For more than two
+    labels the plane is spanned by the differences of their weights. Three labels always have such
+    a plane; for more labels without one, ValueError is raised.
     """
     if len(examples.labels) > MOST_DRAWN:
         raise ValueError(
             f"{len(examples.labels)} labels cannot be distinguished in one picture; give "
             f"examples of at most {MOST_DRAWN} labels."
         )
+    low, high = DRAWABLE
+    if examples.largest and not low < examples.largest < high:
+        raise ValueError(
+            f"entries as large as {examples.largest:.3g} cannot be drawn; scale the columns first."
+        )
     names, d = examples.feature_names, examples.d
     if d <= 2:
         second = names[1] if d == 2 else ""
         return View(np.eye(d, 2), np.zeros(2), np.zeros(d), (names[0], second))
-    _check_drawable(examples)
     if isinstance(h, JointHypothesis):
         return _view_of_labels(examples, h)
+    beside = np.zeros(d) if beside is None else beside
     along, size = _unit(h.w[1:])
     offset = -float(h.w[0]) * h.x0 / size if size else 0.0
-    across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
+    across, length = _unit(beside, along)
     name, other, foot = "distance from the line, along w", "along the example", np.zeros(d)
     if not size or not length:
         X = examples.X[sample(examples.n, MOST_ROWS)].astype(np.float64)
         middle = np.asarray(X.mean(axis=0)).ravel()
         if not size:
             along, name = _principal(X, middle, along), "first principal direction"
-            across, length = _unit(np.zeros(d) if beside is None else _rest(beside, along))
+            across, length = _unit(beside, along)
         if not length:
             across, other = _principal(X, middle, along), REMAINING
             foot = middle - along * (along @ middle) - across * (across @ middle)
@@ -107,7 +228,7 @@ def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> 
 
 
 def _view_of_labels(examples: Examples, h: JointHypothesis) -> View:
-    """Choose the plane spanned by the differences of the labels' weights."""
+    """Return the plane spanned by the differences of the labels' weights."""
     W = h.w[:, 1:] / (float(np.abs(h.w).max()) or 1.0)
     _, sizes, found = np.linalg.svd(W[1:] - W[0], full_matrices=False)
     rank = int((sizes > 1e-9 * sizes[0]).sum()) if sizes[0] else 0
@@ -163,15 +284,15 @@ class Scene:
         return [(left, bottom), (right, bottom), (right, top), (left, top)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the scene as JSON, from which the report is drawn in the browser."""
+        """Return the scene as JSON, to be drawn in the browser."""
         many = len(self.labels) > 2
-        planes = self.regions.planes if many else self.regions.planes[1:]
+        scores = self.regions.scores if many else self.regions.scores[1:]
         return {
             "points": self.points.tolist(),
             "targets": (self.places if many else 2 * self.places - 1).tolist(),
             "last": many and self.regions.last,
             "wrong": np.flatnonzero(self.wrong).tolist(),
-            "lines": [[plane.c, plane.a, plane.b] for plane in planes],
+            "lines": [list(score) for score in scores],
             "names": self.names,
             "labels": self.labels,
         }
@@ -184,7 +305,6 @@ def scene_of(
 
     Of very many examples, a sample that includes the rows `must` is drawn.
     """
-    _check_drawable(examples)
     view = view_of(examples, h) if view is None else view
     mistakes = h.mistakes(examples)
     wrong = np.zeros(examples.n, dtype=np.bool_)
@@ -219,37 +339,26 @@ def clearances(h: Hypothesis, examples: Examples) -> Floats:
 
     Examples
     --------
+    >>> far_off = Hypothesis(np.array([0.0, 3e300, 4e300]))
+    >>> clearances(far_off, Examples.from_arrays([[5.0, 0.0], [0.0, -5.0]], [1, -1]))
+    array([3., 4.])
     >>> h = Hypothesis.of(np.array([[0.0, 1.0], [0.0, -1.0], [-6.0, 3.0]]))
-    >>> from rosenblatt.examples import Examples
     >>> clearances(h, Examples.from_arrays([[1.0], [-2.0], [5.0]], ["a", "b", "c"]))
     array([1., 2., 2.])
     """
+    largest = float(np.abs(h.w).max()) or 1.0
     if not isinstance(h, JointHypothesis):
-        return np.asarray(examples.y * distances(h, examples.X))
-    near_one = JointHypothesis(h.w / (float(np.abs(h.w).max()) or 1.0), h.x0)
-    s, rows, y = near_one.scores(examples.X), np.arange(examples.n), examples.places
-    sizes = np.linalg.norm(near_one.w[:, None, 1:] - near_one.w[None, :, 1:], axis=2)
+        near_one = Hypothesis(h.w / largest, h.x0)
+        size = _unit(near_one.w[1:])[1] or 1.0  # if all weights but w0 are 0, there is no line
+        with np.errstate(over="ignore"):
+            return np.asarray(examples.y * (near_one.scores(examples.X) / size))
+    joint = JointHypothesis(h.w / largest, h.x0)
+    s, rows, y = joint.scores(examples.X), np.arange(examples.n), examples.places
+    sizes = np.linalg.norm(joint.w[:, None, 1:] - joint.w[None, :, 1:], axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
         far = (s[rows, y][:, None] - s) / sizes[y]
     far[rows, y] = np.inf
     return np.asarray(np.where(np.isnan(far), 0.0, far).min(axis=1))
-
-
-def distances(h: Hypothesis, X: Any) -> Floats:
-    """Return the signed distance of each row from the decision boundary.
-
-    If all weights except w0 are 0, there is no line, and the result is the sign of w0.
-
-    Examples
-    --------
-    >>> distances(Hypothesis(np.array([0.0, 3e300, 4e300])), np.array([[5.0, 0.0], [0.0, -5.0]]))
-    array([ 3., -4.])
-    """
-    largest = float(np.abs(h.w).max()) or 1.0
-    near_one = Hypothesis(h.w / largest, h.x0)
-    size = _unit(near_one.w[1:])[1]
-    with np.errstate(over="ignore"):
-        return near_one.scores(X) / (size or 1.0)
 
 
 def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
@@ -268,16 +377,15 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
     return np.sort(np.concatenate((kept, np.array(must, dtype=np.intp))))
 
 
-def _check_drawable(examples: Examples) -> None:
-    low, high = DRAWABLE
-    if examples.largest and not low < examples.largest < high:
-        raise ValueError(
-            f"entries as large as {examples.largest:.3g} cannot be drawn; scale the columns first."
-        )
+def _unit(v: Floats, without: Floats | None = None) -> tuple[Floats, float]:
+    """Return v scaled to length 1, and its length; zeros if it has none.
 
-
-def _unit(v: Floats) -> tuple[Floats, float]:
-    """Return a vector scaled to length 1 and its length; a zero vector stays zero."""
+    If a direction `without` is given, v is first replaced by its part orthogonal to it.
+    """
+    if without is not None:
+        rest = v - without * (without @ v)
+        is_rounding_error = np.linalg.norm(rest) <= 1e-9 * np.linalg.norm(v)
+        v = np.zeros(len(v)) if is_rounding_error else rest
     largest = float(np.abs(v).max(initial=0.0))
     if not largest:
         return v, 0.0
@@ -285,14 +393,8 @@ def _unit(v: Floats) -> tuple[Floats, float]:
     return v / largest / size, largest * size
 
 
-def _rest(v: Floats, along: Floats) -> Floats:
-    """Return the part of v orthogonal to a direction; zeros if only rounding error is left."""
-    rest = v - along * (along @ v)
-    return rest if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(v) else np.zeros(len(v))
-
-
 def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
-    """Return the first principal direction of X orthogonal to `without`; zeros if X has none.
+    """Return the first principal direction of X orthogonal to `without`, or zeros if X has none.
 
     Examples
     --------

@@ -1,22 +1,21 @@
-"""Stories: everything that the animation player draws about a run, as JSON.
+"""Story: a training run as JSON, with everything that the animation player draws.
 
-`mountPlayer(element, story)` of ``page/static/player.js`` takes the result of `Story.to_json`, on
-the page, in a report and in a notebook. All values are computed here, or on the page by
-``page/static/learn.js``; the player only draws them.
+`mountPlayer(element, story)` of ``page/static/player.js`` draws the result of `Story.to_json` in a
+report and in a notebook. On the page, ``page/static/train.js`` computes the same JSON.
 
 ====================  ============================================================================
 key                   value
 ====================  ============================================================================
 format                "rosenblatt story 1"
-algorithm, order      "pla", "pocket", "ratchet" or "online"; the order of visits
-eta, zero, start      learning rate; the value of sign(0): 0, -1 or 1; w(0)
+algorithm, order      "pla", "pocket", "ratchet" or, on the page only, "online"; order of visits
+eta, zero, start      learning rate; the value of sign(0), where 0 is always a mistake; w(0)
 intercept             x0 of every example, 1 by default; 0 without an intercept
 points, targets       position [x1, x2] and label of each example: -1 or 1, or with more than two
                       labels the index of its label
 names, labels         names of the two axes; names of the labels -1 and 1, or of all labels. An axis
                       without a name has no meaning: examples with one feature are spread along it
-features              null for two features, else their names; the points are then a projection, and
-                      `lines` has the intersections of each w(t) with its plane
+features              null for two features, else their names; the points are then projected onto a
+                      plane, and `lines` are the intersections of each w(t) with that plane
 updates               T, the number of updates
 rows                  packed u4 [T]: the example of each update
 rivals                null, or with more than two labels packed u4 [T]: the competing label
@@ -24,13 +23,13 @@ ends                  packed u4: the number of updates made by the end of each e
 weights               packed f8 [(T + 1)·k]: the augmented w(t), bias first, with more than two
                       labels one label after the other; null if there are too many
 lines                 packed f8 [(T + 1)·3]: c, a, b of each line c + a·x1 + b·x2 = 0, or of the
-                      score of each label; null if these are the weights
-table                 packed f8 [n·d]: all features of the examples, to mark the misclassified ones;
+                      score of each label; null if these are the same numbers as the weights
+table                 packed f8 [n·d]: all features of the examples, to find the misclassified ones;
                       null if the points are the features, or if there are too many
-mistakes              packed u4: the mistakes of w(t) on all examples, for t = 0, k, 2k, …
+mistakes              packed u4: number of mistakes of w(t) on all examples, for t = 0, k, 2k, …
 every                 the k of `mistakes`: 1, or more if counting at every t would take longer
                       than drawing
-pocket                null, or [t, mistakes] for each w(t) that was put into the pocket
+pocket                null, or [t, mistakes] for each w(t) that was kept as the best so far
 reason, summary       reason for the end of the run, as a keyword and as a sentence
 verdict               null, or the result of `separability`: see `verdict_json`
 squeeze               null, or the two inequalities of the convergence proof at every t: see
@@ -48,7 +47,6 @@ every double arrives with all its bits.
 from __future__ import annotations
 
 import base64
-import functools
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -104,24 +102,11 @@ class Story:
     examples: Examples  # the training examples
     run: Run
     verdict: Separability | None = None  # if None, neither bound nor squeeze is drawn
-    algorithm: str = "pla"  # or "pocket", "ratchet", "online"
+    algorithm: str = "pla"  # or "pocket", "ratchet"
     order: str = "cycle"
     whole: Examples | None = None  # all examples, if only some are drawn
     numbers: Rows | None = None  # row numbers of the examples in the data, from 0
     ending: str = ""  # replaces the sentence on the end of the run
-
-    @functools.cached_property
-    def weights(self) -> Floats:
-        """Weights w(0) … w(T), one row for each t, in the layout of the kernels.
-
-        Each row has an entry for w0, even without an intercept.
-        """
-        return weights_along(self.run.trace)
-
-    @functools.cached_property
-    def view(self) -> View:
-        """Plane of the drawing: two features as they are, or a projection based on the final w."""
-        return view_of(self.examples, self.run.hypothesis)
 
     @property
     def projected(self) -> bool:
@@ -131,17 +116,22 @@ class Story:
     def to_json(self) -> dict[str, Any]:
         """Return the story as JSON for the animation player."""
         examples, trace, run = self.examples, self.run.trace, self.run
-        origin, x0 = trace.known_origin(), examples.x0
-        few = self.weights.size <= MOST_NUMBERS
-        blocks = np.concatenate([np.atleast_2d(examples.shaped(w)) for w in self.weights])
-        lines = self.view.lines(blocks, x0) if self.projected or x0 != 1.0 else None
+        origin, x0, view = trace.known_origin(), examples.x0, view_of(examples, run.hypothesis)
+        weights = weights_along(trace)
+        few = weights.size <= MOST_NUMBERS
+        blocks = np.concatenate([np.atleast_2d(examples.shaped(w)) for w in weights])
+        lines = view.lines(blocks, x0) if self.projected or x0 != 1.0 else None
         has_table = few and self.projected and examples.numbers.size <= MOST_NUMBERS
         whole = examples if self.whole is None else self.whole
-        pairs = 0 if self.projected or self.whole is not None else len(self.weights) * examples.n
+        pairs = 0 if self.projected or self.whole is not None else len(weights) * examples.n
         every = max(1, pairs // MOST_PAIRS)
         judge = Judge(replace(whole, weights=None), run.hypothesis.zero)
-        points = self.view.points(examples.X, np.arange(examples.n))
+        points = view.points(examples.X, np.arange(examples.n))
         pocket = run.pocket.history if isinstance(run, PocketRun) else None
+        ended = f"Ended after {plural(len(trace), 'update')}: {ENDED[run.reason]}"
+        if not run.separated:
+            whose = "w misclassifies" if pocket is None else "the pocket misclassifies"
+            ended += f"; {whose} {run.mistakes or 0:,} of {whole.n:,} examples"
         json = {
             "format": FORMAT,
             "algorithm": self.algorithm,
@@ -152,7 +142,7 @@ class Story:
             "intercept": x0,
             "points": points.tolist(),
             "targets": examples.y.tolist(),
-            "names": list(self.view.names),
+            "names": list(view.names),
             "labels": examples.label_names,
             "features": list(examples.feature_names[:50]) if self.projected else None,
             "updates": len(trace),
@@ -162,20 +152,20 @@ class Story:
             "weights": packed(blocks[:, 0 if x0 else 1 :], FLOATS) if few else None,
             "lines": None if lines is None else packed(lines, FLOATS),
             "table": packed(to_dense(examples.X), FLOATS) if has_table else None,
-            "mistakes": packed(judge.counts(self.weights[::every]), COUNTS),
+            "mistakes": packed(judge.counts(weights[::every]), COUNTS),
             "every": every,
             "pocket": pocket and [[t, float(mistakes)] for t, mistakes in pocket],
             "reason": run.reason,
-            "summary": self.ending or _explain_end(run, whole.n, self.algorithm),
-            "verdict": None if self.verdict is None else self._verdict_json(points),
+            "summary": self.ending or ended,
+            "verdict": None if self.verdict is None else self._verdict_json(view, points),
             "squeeze": self._squeeze_json(),
         }
         if self.numbers is not None:
             json |= {"total": whole.n, "numbers": packed(self.numbers, COUNTS)}
         return json
 
-    def _verdict_json(self, points: Floats) -> dict[str, Any]:
-        """Return the verdict as JSON, with the separating line or the points in both convex hulls.
+    def _verdict_json(self, view: View, points: Floats) -> dict[str, Any]:
+        """Return the verdict as JSON, with its line or its points in both convex hulls.
 
         `line` is c, a, b of the line of maximum margin, or of the quasi-separating line; None with
         more than two labels. `margin` is a distance in the augmented space, so the band is where
@@ -187,7 +177,7 @@ class Story:
             return {**proved, "line": None}
         if self.verdict.weights is not None:
             w = self.examples.add_slot(np.asarray(self.verdict.weights, dtype=np.float64))
-            line = self.view.lines(w[None, :], self.examples.x0)[0].tolist()
+            line = view.lines(w[None, :], self.examples.x0)[0].tolist()
         for part in proved["conflicts"]:
             # Because Σ λ y (1, x) = 0, the rows of both labels have the same mean when weighted by
             # λ: a point in the convex hulls of both. There is none if one label is absent.
@@ -242,7 +232,10 @@ def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
 
 
 def weights_along(trace: Trace) -> Floats:
-    """Replay a trace and return w(0) … w(T), one row for each t, in the layout of the kernels."""
+    """Replay the updates of a run, and return w(0) … w(T), one row for each t.
+
+    Each row has an entry for w0, even without an intercept.
+    """
     origin = trace.known_origin()
     examples, unit = origin.examples, origin.examples.unit
     W = np.empty((len(trace) + 1, examples.size))
@@ -252,19 +245,20 @@ def weights_along(trace: Trace) -> Floats:
     return W * unit
 
 
-def _explain_end(run: Run, n: int, algorithm: str) -> str:
-    """Explain in a sentence why a run ended and how many mistakes it made or left."""
-    ended = f"Ended after {plural(len(run.trace), 'update')}: {ENDED[run.reason]}"
-    left = f"{run.mistakes or 0:,} of {n:,}"
-    if algorithm == "online":
-        return f"{ended}; {left} were misclassified when they were visited"
-    whose = "the pocket misclassifies" if isinstance(run, PocketRun) else "w misclassifies"
-    return ended + ("" if run.separated else f"; {whose} {left} examples")
-
-
 def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
-    """Return a verdict on separability as JSON, without coordinates for drawing."""
-    v = verdict
+    """Return a verdict on separability as JSON, without coordinates for drawing.
+
+    The multipliers of a conflict become shares, which sum to 1 for each label.
+    """
+    v, conflicts = verdict, []
+    for part in () if v.labels else v.conflicts[:3]:
+        known = dict(zip(part.rows, part.multipliers, strict=True))
+        if part.rest:  # the multiplier of all rows that are not listed
+            known = {row: known.get(row, part.rest) for row in range(examples.n)}
+        yes = sum(m for n, m in known.items() if examples.y[n] > 0)
+        no = sum(known.values()) - yes
+        shares = [m / ((yes if examples.y[n] > 0 else no) or 1) for n, m in known.items()]
+        conflicts.append({"rows": list(known), "shares": shares})
     shown = _pairs_json(v) if v.labels else {"support": v.support.tolist(), "pairs": None}
     return {
         "name": v.verdict,
@@ -272,7 +266,7 @@ def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
         "margin": v.margin,
         "radius": v.radius,
         "bound": finite_or_none(v.bound),
-        "conflicts": [] if v.labels else [_conflict_json(p, examples.y) for p in v.conflicts[:3]],
+        "conflicts": conflicts,
         "proof": None if v.proof is None else v.proof.to_json(),
         "weights": None if v.weights is None else np.ravel(v.weights).tolist(),
         **shown,
@@ -280,7 +274,7 @@ def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
 
 
 def _pairs_json(verdict: Separability) -> dict[str, Any]:
-    """Return the pairs of example and competing label that prove a verdict.
+    """Return the pairs (example, competing label) that prove a verdict on several labels.
 
     These are the pairs on the margin, or those of a conflict with their shares.
     """
@@ -295,20 +289,9 @@ def _pairs_json(verdict: Separability) -> dict[str, Any]:
     return {"support": [], "pairs": pairs[:MOST_PAIRED], "shares": shares}
 
 
-def _conflict_json(part: Conflict, labels: NDArray[Any]) -> dict[str, Any]:
-    """Return the rows of a conflict and their multipliers, scaled to sum to 1 for each label."""
-    known = dict(zip(part.rows, part.multipliers, strict=True))
-    if part.rest:  # the multiplier of rows that are not listed
-        known = {row: known.get(row, part.rest) for row in range(len(labels))}
-    yes = sum(m for n, m in known.items() if labels[n] > 0)
-    no = sum(known.values()) - yes
-    shares = [m / ((yes if labels[n] > 0 else no) or 1) for n, m in known.items()]
-    return {"rows": list(known), "shares": shares}
-
-
 @dataclass(frozen=True)
 class Capacity:
-    """Limits on the number of examples and updates in a standalone HTML file."""
+    """Limits on the size of a story, which keep an HTML file small."""
 
     examples: int = 2000  # examples that are drawn
     updates: int = 5000  # updates that can be played
@@ -319,7 +302,7 @@ class Capacity:
 def excerpt(
     story: Story, most: Capacity = Capacity(), names: RowNames = FROM_ZERO
 ) -> tuple[dict[str, Any], list[str]]:
-    """Shorten a story to the limits `most`; return it as JSON, and sentences on what is left out.
+    """Return a shortened story as JSON, and sentences that say what is left out.
 
     Mistakes are always counted on all examples, and examples keep their names.
 
@@ -368,7 +351,7 @@ def excerpt(
 
 
 def _count_updates(story: Story, most: Capacity) -> int:
-    """Return how many updates, from the first on, fit within the limits of a file."""
+    """Return the number of updates that fit within the limits, from the first on."""
     examples, rows = story.examples, story.run.trace.examples
     by_size = most.numbers // examples.size
     by_work = int(most.work / (examples.n * examples.entries_per_row))
@@ -381,7 +364,7 @@ def _count_updates(story: Story, most: Capacity) -> int:
 
 
 def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
-    """Choose the rows to draw: rows of updates, rows of the proof, and a random sample."""
+    """Choose the rows to draw: those of updates, those of the proof, and a random sample."""
     examples, v = story.examples, story.verdict
     wide = examples.d if story.projected else 1
     count = max(10, min(most.examples, most.numbers // max(1, wide)))
@@ -397,7 +380,7 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
 
 
 def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
-    """Return a run with a shortened trace whose row numbers are positions in `rows`."""
+    """Return a run of some rows only, renumbered by their positions in `rows`."""
     origin = trace.known_origin()
     few = replace(origin, examples=origin.examples.some(rows))
     again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)
@@ -409,7 +392,7 @@ def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
 
 
 def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:
-    """Return a verdict whose row numbers are positions in `rows`."""
+    """Return a verdict whose rows are renumbered by their positions in `rows`."""
     if len(rows) == n or verdict.labels:
         return verdict
     place = {int(row): k for k, row in enumerate(rows)}

@@ -1,4 +1,4 @@
-"""Draw with Matplotlib what all Displays share: axes, legends, points, lines and weights."""
+"""Draw the parts that several plots share: axes, legends, points, lines and weights."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rosenblatt.show.regions import Boundary, Polygon, Regions
-from rosenblatt.show.scene import Scene
+from rosenblatt.show.scene import Polygon, Regions, Scene
 from rosenblatt.text import sanitize
 
-Axes: TypeAlias = Any  # of Matplotlib, which is imported where something is drawn
+Axes: TypeAlias = Any  # Matplotlib's classes, which are imported only when something is drawn
 Figure: TypeAlias = Any
 INK, PALE = "#222222", "#8a8a8a"
 YES, NO = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermilion
-YES_SIDE, NO_SIDE = "#d9e8f3", "#fdf1e7"  # differ in grayscale as well
+YES_SIDE, NO_SIDE = "#d9e8f3", "#fdf1e7"  # can be told apart in grayscale as well
 # The mark, color and region color of each label. Marks tell labels apart without color.
 MARKS = (
     ("x", NO, NO_SIDE),
@@ -24,25 +23,18 @@ MARKS = (
     ("s", "#555555", "#e2e2e2"),
     ("D", "#00866a", "#e3f5ee"),
 )
-POCKET = "#117a55"
 ARROW = 0.13  # length of an arrow, as a fraction of the picture
 COMPASS = (0.84, 0.16)  # start of the arrows of several labels, as fractions of the picture
 
 
-def import_pyplot() -> Any:
-    """Import Matplotlib's pyplot; raise ImportError with the name of the extra."""
+def make_axes(axes: Any, count: int, size: tuple[float, float], columns: int = 3) -> Any:
+    """Return a figure and its axes: those given by the caller, or new ones."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError(
             "Displays need Matplotlib; install it with: pip install 'rosenblatt[plot]'"
         ) from error
-    return pyplot
-
-
-def make_axes(axes: Any, count: int, size: tuple[float, float], columns: int = 3) -> Any:
-    """Return a figure and its axes: those given by the caller, or new ones."""
-    pyplot = import_pyplot()
     if axes is not None:
         given = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(given) != count:
@@ -57,13 +49,13 @@ def make_axes(axes: Any, count: int, size: tuple[float, float], columns: int = 3
 
 
 def escape_text(text: str) -> str:
-    """Escape a name so that Matplotlib prints it literally, not as a formula or hidden label."""
+    """Escape a name so that Matplotlib prints it as it is, not as a formula."""
     text = sanitize(text).replace("$", r"\$")
-    return f" {text}" if text.startswith("_") else text
+    return f" {text}" if text.startswith("_") else text  # labels with "_" are not in the legend
 
 
 def style_axes(ax: Axes, labels: tuple[str, str] = ("", ""), title: str = "") -> None:
-    """Style axes with two thin spines, small gray ticks and a title at the left."""
+    """Set the title and axis labels; hide the top and right edges."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -76,7 +68,7 @@ def style_axes(ax: Axes, labels: tuple[str, str] = ("", ""), title: str = "") ->
 
 
 def draw_legend(figure: Figure, marks: Sequence[Any], most: int = 6) -> None:
-    """Draw one legend below all axes, with at most `most` entries in a row."""
+    """Draw one legend below all axes, with at most `most` entries per row."""
     columns = -(-len(marks) // -(-len(marks) // most)) if marks else 1
     look: dict[str, Any] = {"frameon": False, "fontsize": 8, "handletextpad": 0.5}
     place = "outside lower center"
@@ -92,7 +84,7 @@ def draw_own_legend(ax: Axes, given: bool) -> None:
 
 
 def fit_axes(ax: Axes, scene: Scene, title: str) -> None:
-    """Set the limits, labels and shape of axes so that they show a scene."""
+    """Set the limits, labels and shape of axes to show a scene."""
     (left, bottom), _, (right, top), _ = scene.box
     across, up = scene.names
     style_axes(ax, (escape_text(across), escape_text(up)), title)
@@ -105,7 +97,7 @@ def fit_axes(ax: Axes, scene: Scene, title: str) -> None:
 
 
 def draw_points(ax: Axes, scene: Scene) -> None:
-    """Draw each example with the marker of its label, and a ring around each mistake."""
+    """Draw the examples, with one marker per label and a ring around each mistake."""
     size = float(np.clip(40 * np.sqrt(150 / max(len(scene.points), 1)), 7, 40))
     names = list(enumerate(scene.labels))
     width = float(np.clip(size / 26, 0.7, 1.5))
@@ -122,15 +114,15 @@ def draw_points(ax: Axes, scene: Scene) -> None:
         ax.scatter(*scene.points[scene.wrong].T, label="mistake", **look)
 
 
-def draw_sides(ax: Axes, regions: Regions, box: Polygon, above: float = 0.0) -> None:
-    """Fill the region of each label in a pale color, unless all scores are equal."""
-    for part, (_, _, color) in zip(regions.parts(box, above), MARKS, strict=False):
+def draw_sides(ax: Axes, regions: Regions, box: Polygon, distance: float = 0.0) -> None:
+    """Fill each label's region in a pale color, beyond a distance from the boundary."""
+    for part, (_, _, color) in zip(regions.parts(box, distance), MARKS, strict=False):
         if len(part) > 2:
             ax.fill(*zip(*part, strict=True), color=color, linewidth=0, zorder=0)
 
 
 def draw_band(ax: Axes, regions: Regions, box: Polygon, margin: float) -> None:
-    """Draw the margin around the decision boundary as a pale band with dotted edges."""
+    """Draw the margin around the decision boundary as a band with dotted edges."""
     ax.fill(*zip(*box, strict=True), color="white", alpha=0.65, linewidth=0, zorder=0)
     draw_sides(ax, regions, box, margin)
     for ends in regions.edges(box, margin):
@@ -146,47 +138,40 @@ def draw_line(ax: Axes, regions: Regions, box: Polygon, **look: Any) -> None:
 
 
 def draw_weights(ax: Axes, now: Regions, box: Polygon, before: Regions | None = None) -> None:
-    """Draw w as an arrow, or as one arrow per label, and earlier weights as gray arrows."""
+    """Draw w as an arrow, or as one arrow per label, with earlier weights in gray."""
     from matplotlib.patheffects import withStroke
 
-    if len(now.planes) == 2:
-        if before is not None:
-            draw_arrow(ax, before.planes[1], box, "", color=PALE, linewidth=1.2)
-        draw_arrow(ax, now.planes[1], box)
-        return
-    if not now.is_nonzero:
-        return
-    # With several labels all arrows begin at one point in the corner.
-    old = now.planes if before is None else before.planes
-    longest = max(plane.size for plane in (*now.planes, *old)) or 1.0
-    halo = [withStroke(linewidth=4, foreground="white")]
-    look: dict[str, Any] = {"linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, "path_effects": halo}
-    foot = np.array(COMPASS)
-    for was, plane, (_, color, _) in zip(old, now.planes, MARKS, strict=False):
-        for w, shade in [(was, PALE)] * (was != plane) + [(plane, color)]:
-            tip = foot + ARROW * np.array([w.a, w.b]) / longest
-            arrow = {"arrowstyle": "-|>,head_width=.2,head_length=.3", "color": shade, **look}
-            ax.annotate("", tip, foot, "axes fraction", "axes fraction", arrowprops=arrow, zorder=5)
+    def draw_arrow(foot: Any, tip: Any, color: str, **look: Any) -> None:
+        size = ",head_width=.2,head_length=.3" if many else ",head_width=.25"
+        arrow = {"arrowstyle": f"-|>{size}", "color": color, "shrinkA": 0, "shrinkB": 0, **look}
+        ax.annotate("", tip, foot, space, space, arrowprops=arrow, zorder=5)
 
-
-def draw_arrow(ax: Axes, line: Boundary, box: Polygon, name: str = "w", **look: Any) -> None:
-    """Draw w as an arrow across the decision boundary, toward higher scores."""
-    ends = line.ends(box)
-    if not ends:
+    many = len(now.scores) > 2
+    space = "axes fraction" if many else "data"
+    if many and now.differ:
+        # All arrows begin at one point in the corner.
+        foot, old = np.array(COMPASS), now.scores if before is None else before.scores
+        longest = max(score.size for score in (*now.scores, *old)) or 1.0
+        halo = [withStroke(linewidth=4, foreground="white")]
+        for was, score, (_, color, _) in zip(old, now.scores, MARKS, strict=False):
+            for w, shade in [(was, PALE)] * (was != score) + [(score, color)]:
+                tip = foot + ARROW * np.array([w.a, w.b]) / longest
+                draw_arrow(foot, tip, shade, linewidth=1.6, path_effects=halo)
+    if many:
         return
+    # With two labels, w begins at the middle of the line.
     (left, bottom), _, (right, top), _ = box
     span = np.array([right - left, top - bottom])
-    across = np.array([line.a, line.b]) * span
-    tip = ARROW * span * across / np.hypot(*across)
-    foot = np.mean(ends, axis=0)
-    look = {"color": INK, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0, **look}
-    ax.annotate(
-        "", foot + tip, foot, arrowprops={"arrowstyle": "-|>,head_width=.25", **look}, zorder=5
-    )
-    if name:
-        from matplotlib.patheffects import withStroke
-
-        halo = [withStroke(linewidth=3, foreground="white")]
-        bold: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": look["color"]}
-        middle = {"ha": "center", "va": "center"}
-        ax.annotate(name, foot + 1.28 * tip, path_effects=halo, zorder=5, **bold, **middle)
+    for regions, color, width in ((before, PALE, 1.2), (now, INK, 1.6)):
+        line = None if regions is None else regions.scores[1]
+        ends = [] if line is None else line.ends(box)
+        if line is None or not ends:
+            continue
+        across = np.array([line.a, line.b]) * span
+        arrow, foot = ARROW * span * across / np.hypot(*across), np.mean(ends, axis=0)
+        draw_arrow(foot, foot + arrow, color, linewidth=width)
+        if regions is now:
+            halo = [withStroke(linewidth=3, foreground="white")]
+            look: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": color}
+            look |= {"ha": "center", "va": "center", "path_effects": halo, "zorder": 5}
+            ax.annotate("w", foot + 1.28 * arrow, **look)

@@ -1,4 +1,4 @@
-"""Plot examples with their decision boundary, and a run update by update."""
+"""Plot examples with the decision boundary, at the end of training or after each update."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from rosenblatt.show.plot.drawing import (
     INK,
     MARKS,
     PALE,
-    POCKET,
     draw_band,
     draw_legend,
     draw_line,
@@ -29,18 +28,17 @@ from rosenblatt.show.plot.drawing import (
     draw_weights,
     escape_text,
     fit_axes,
-    import_pyplot,
     make_axes,
 )
-from rosenblatt.show.regions import Regions
-from rosenblatt.show.scene import Floats, Scene, scene_of, view_of
+from rosenblatt.show.scene import Floats, Regions, Scene, scene_of, view_of
 from rosenblatt.text import plural
 from rosenblatt.trace import Trace
 
-PANELS, COLUMNS = 6, 3
-FRAMES = 60
+PANELS, COLUMNS = 6, 3  # default number of panels, and how many are side by side
+FRAMES = 60  # default maximum number of frames of an animation
 HELD = 3  # times that the last frame is repeated
-SPOT = "#f0e442"
+POCKET_LINE: dict[str, Any] = {"color": "#117a55", "linewidth": 3.0, "alpha": 0.55}
+SPOT = "#f0e442"  # color of the example that caused an update
 
 
 @dataclass(eq=False, repr=False)
@@ -130,19 +128,35 @@ class BoundaryDisplay:
 
 
 @dataclass(frozen=True, eq=False)
+class Frame:
+    """Frame of an animation: the examples and the boundary before and after an update."""
+
+    t: int
+    scene: Scene  # the examples and the boundary of w(t)
+    before: Regions | None  # the regions of w(t - 1)
+    row: int | None  # row of the update from w(t - 1) to w(t)
+    pocket: Regions | None = None  # the regions of the pocket weights
+    rival: str | None = None  # competing class of the update, with more than two labels
+
+    @property
+    def title(self) -> str:
+        """Title with t, the row that caused the update, and the number of mistakes."""
+        update = "" if self.row is None else f", update on row {self.row}"
+        rival = "" if self.rival is None else f"against {escape_text(self.rival)}; "
+        return f"t = {self.t}{update}\n{rival}{plural(self.scene.mistakes, 'mistake')}"
+
+
+@dataclass(frozen=True, eq=False)
 class Replay:
-    """Training run from which the frames of an animation are computed."""
+    """Training run, replayed from its recorded updates to draw any moment of it."""
 
     trace: Trace  # with its training examples
     zero: int = 0  # the meaning of sign(0)
     pocketed: tuple[int, ...] = ()  # the t at which the pocket changed, ascending
 
-    def __len__(self) -> int:
-        return len(self.trace)
-
     def select(self, at: Sequence[int]) -> list[int]:
         """Return the requested values of t, sorted; raise ValueError if one is outside the run."""
-        last = len(self)
+        last = len(self.trace)
         for t in at:
             if not 0 <= t <= last:
                 raise ValueError(f"t is {t}; this run has t from 0 to {last}.")
@@ -163,47 +177,29 @@ class Replay:
                 weights = {t: w} if held is None else {t: w, held: weights[held]}
 
     def _frame(self, t: int, w: Floats, last: Floats | None, held: Floats | None) -> Frame:
-        examples = self.trace.known_origin().examples
+        """Return the frame of w(t), with w(t - 1) and the pocket weights if there are any."""
+        examples, rivals = self.trace.known_origin().examples, self.trace.rivals
         row = int(self.trace.examples[t - 1]) if t else None
-        h = Hypothesis.of(examples.shaped(w), examples.x0, self.zero)
+        rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
+
+        def hypothesis(v: Floats) -> Hypothesis:
+            return Hypothesis.of(examples.shaped(v), examples.x0, self.zero)
+
+        h = hypothesis(w)
         beside = None if row is None else examples.augmented_rows([row])[0, -examples.d :]
         view = view_of(examples, h, beside)
         scene = scene_of(examples, h, view, () if row is None else (row,))
-
-        def line(v: Floats | None, seen: bool) -> Regions | None:
-            if v is None or not seen:
-                return None
-            return view.regions(Hypothesis.of(examples.shaped(v), examples.x0, self.zero))
-
-        # With more than two features the plane contains w(t) and w(t-1), but not the pocket; that
-        # of several labels contains w(t) alone.
-        flat, rivals = examples.d <= 2, self.trace.rivals
-        rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
-        before, pocket = line(last, flat or rivals is None), line(held, flat)
+        # With more than two features the plane contains w(t) and w(t-1), but not the pocket; with
+        # more than two labels as well it contains w(t) alone.
+        flat = examples.d <= 2
+        last = last if flat or rivals is None else None
+        before = None if last is None else view.regions(hypothesis(last))
+        pocket = None if held is None or not flat else view.regions(hypothesis(held))
         return Frame(t, scene, before, row, pocket, rival)
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """Frame of an animation: the examples and the boundary before and after an update."""
-
-    t: int
-    scene: Scene  # the examples and the line of w(t)
-    before: Regions | None  # the line of w(t - 1)
-    row: int | None  # row of the update from w(t - 1) to w(t)
-    pocket: Regions | None = None  # the line of the pocket weights
-    rival: str | None = None  # competing class of the update, with more than two labels
-
-    @property
-    def title(self) -> str:
-        """Title with t, the row that caused the update, and the number of mistakes."""
-        update = "" if self.row is None else f", update on row {self.row}"
-        rival = "" if self.rival is None else f"against {escape_text(self.rival)}; "
-        return f"t = {self.t}{update}\n{rival}{plural(self.scene.mistakes, 'mistake')}"
-
-
 def spread(last: int, most: int) -> list[int]:
-    """Choose at most `most` values of t up to `last`, closer together early in the run.
+    """Choose at most `most` values of t up to `last`, denser early in the run.
 
     Examples
     --------
@@ -288,7 +284,7 @@ class TraceDisplay:
         axes : sequence of Axes, optional
             Axes for each t (default: a new figure).
         """
-        at = self.replay.select(spread(len(self.replay), PANELS) if t is None else t)
+        at = self.replay.select(spread(len(self.replay.trace), PANELS) if t is None else t)
         if not at:
             raise ValueError("t is empty; give at least one number of updates, 0 or larger.")
         columns = min(len(at), COLUMNS)
@@ -317,9 +313,10 @@ class TraceDisplay:
         dpi : int, default=100
             Resolution in dots per inch. A frame is 4.6 by 5 inches.
         """
+        from matplotlib import pyplot
         from matplotlib.animation import FFMpegWriter, PillowWriter
 
-        last = len(self.replay)
+        last = len(self.replay.trace)
         moments = [0, *spread(last, FRAMES)] if t is None else t
         at = self.replay.select(moments)
         kind = Path(path).suffix.lower()
@@ -348,11 +345,11 @@ class TraceDisplay:
                 with replacing(path) as beside:
                     shutil.copyfile(made, beside)
         finally:
-            import_pyplot().close(figure)
+            pyplot.close(figure)
         return self
 
     def _marks(self) -> list[Any]:
-        """Return the legend entries, which are the same for all frames."""
+        """Return the entries of the legend that all frames share."""
         from matplotlib.lines import Line2D
 
         labels = self.replay.trace.known_origin().examples.labels.tolist()
@@ -365,16 +362,14 @@ class TraceDisplay:
             point(escape_text(str(label)), mark, 6, color, mew=1.5)
             for label, (mark, color, _) in zip(labels, MARKS, strict=False)
         ]
-        marks = [
+        return [
             *(named if len(labels) > 2 else named[::-1]),
             point("mistake", "o", 11, INK, mew=0.8),
             point("update", "o", 11, INK, mfc=SPOT),
             Line2D([], [], color=PALE, linestyle="--", label="line before"),
             Line2D([], [], color=INK, linewidth=1.6, label="line after"),
+            *([Line2D([], [], label="pocket", **POCKET_LINE)] if self.replay.pocketed else []),
         ]
-        if self.replay.pocketed:
-            marks.append(Line2D([], [], color=POCKET, linewidth=3, alpha=0.55, label="pocket"))
-        return marks
 
 
 def draw_frame(ax: Any, frame: Frame) -> None:
@@ -385,19 +380,11 @@ def draw_frame(ax: Any, frame: Frame) -> None:
     if frame.before is not None:
         draw_line(ax, frame.before, box, color=PALE, linestyle="--", label="line before")
     if frame.pocket is not None:
-        look = {"color": POCKET, "linewidth": 3.0, "alpha": 0.55}
-        draw_line(ax, frame.pocket, box, label="pocket", **look)
+        draw_line(ax, frame.pocket, box, label="pocket", **POCKET_LINE)
     draw_line(ax, scene.regions, box, label="line after" if frame.row is not None else "line")
     if frame.row is not None:
         spot = scene.points[scene.rows == frame.row]
-        ax.scatter(
-            *spot.T,
-            s=190,
-            color=SPOT,
-            edgecolors=INK,
-            linewidths=1.2,
-            zorder=2.5,
-            label="update",
-        )
+        look = {"s": 190, "color": SPOT, "edgecolors": INK, "linewidths": 1.2, "zorder": 2.5}
+        ax.scatter(*spot.T, label="update", **look)
     draw_points(ax, scene)
     draw_weights(ax, scene.regions, box, frame.before)
