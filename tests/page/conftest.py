@@ -5,7 +5,7 @@ from chromium import browsing
 from screen import Screen
 
 from rosenblatt.cli import run
-from rosenblatt.show.page.assets import bundled
+from rosenblatt.show.page.assets import bundle
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,7 @@ def page(browser, request):
     """An empty page with the modules that a test module names."""
     context = browser.new_context()
     found = context.new_page()
-    found.add_script_tag(content=bundled(request.module.MODULES))
+    found.add_script_tag(content=bundle(request.module.MODULES))
     yield found
     context.close()
 

@@ -66,9 +66,9 @@ class Screen:
         return {"x": px + 1, "y": py + 1}  # the border is one pixel wide
 
     def python(self):
-        """The exported Python lines, run: the trace of their run."""
+        """The exported Python code, run: the trace of their run."""
         self.page.get_by_text("Export", exact=True).click()
-        self.page.get_by_role("button", name="Python lines").click()
+        self.page.get_by_role("button", name="Python code").click()
         lines = self.page.locator("dialog pre").inner_text()
         self.page.keyboard.press("Escape")
         space = {}

@@ -394,7 +394,7 @@ def test_a_long_state_is_compressed_and_a_longer_one_offered_as_a_file(opened, t
       return window.rosenblatt.set({ points, max_updates: 30, t: 9 });
     }""")
     with first.page.expect_download() as download:
-        first.page.get_by_role("button", name="Copy a link to exactly this").click()
+        first.page.get_by_role("button", name="Copy a link to the page as it is now").click()
     whole = tmp_path / "whole.html"
     whole.write_bytes(download.value.path().read_bytes())
     assert "too long for a link" in first.page.locator("#note").inner_text()
@@ -488,7 +488,7 @@ def test_a_file_can_be_dropped_on_the_page(opened):
     assert "○ good" in drawn and "× bad" in drawn  # noqa: PT018
     with screen.training():
         screen.page.get_by_label("Horizontal axis").select_option("*")
-    assert "rosenblatt watch, given the file" in screen.page.locator(".rb-bound").inner_text()
+    assert "`rosenblatt watch`" in screen.page.locator(".rb-bound").inner_text()
     with screen.training():
         screen.page.get_by_label("Open a file").set_input_files(
             {"name": "b.csv", "mimeType": "text/csv", "buffer": b"0.5,1,n\n2,3,y\n2.5,4,y\n"}

@@ -15,7 +15,7 @@ from rosenblatt.evidence.certificate import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.hypothesis import ZEROS
-from rosenblatt.show.page.assets import bundled
+from rosenblatt.show.page.assets import bundle
 from rosenblatt.show.story import weights_along
 
 pytestmark = pytest.mark.slow_without_jit
@@ -233,7 +233,7 @@ def test_firefox_gives_the_same_results_and_opens_the_file(saved):
     rng = np.random.default_rng(7)
     with firefox() as tab:
         tab.open("about:blank")
-        tab.ask(f"(() => {{\n{bundled(MODULES)}\n}})() ?? null")
+        tab.ask(f"(() => {{\n{bundle(MODULES)}\n}})() ?? null")
         for kind in KINDS:
             for _ in range(8):
                 examples, chosen = plane(rng, kind), settings(rng)

@@ -13,7 +13,7 @@ from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.show.page.assets import page_html, player_script, player_style, text_of
+from rosenblatt.show.page.assets import bundle, page_html, player_style, text_of
 from rosenblatt.show.scene import view_of
 from rosenblatt.show.story import Story, weights_along
 
@@ -115,8 +115,8 @@ def test_the_second_axis_is_the_first_remaining_direction_for_few_and_for_many_f
 
 
 def test_modules_can_be_put_into_one_file():
-    for entry, mount in (("player.js", "mountPlayer"), ("report.js", "mountReport")):
-        script = player_script(entry)
+    for entry, mount in (("player.js", "mountPlayer"), ("embedded.js", "mountReport")):
+        script = bundle(text_of(entry))
         assert not re.search(r"^(import|export) ", script, re.MULTILINE)
         assert f"function {mount}(" in script
     assert ".rb-player" in player_style()

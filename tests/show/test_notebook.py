@@ -154,14 +154,14 @@ def test_a_saved_notebook_shows_a_picture_and_a_sentence(noisy, monkeypatch):
     assert f'alt="{sentence}"' in still["text/html"]
     picture = ElementTree.fromstring(still["image/svg+xml"])
     paths = picture.findall("{*}path")
-    colours = assets.colours()
-    assert [path.get("fill") for path in paths[:2]] == [colours["no-area"], colours["yes-area"]]
+    colors = assets.light_colors()
+    assert [path.get("fill") for path in paths[:2]] == [colors["no-area"], colors["yes-area"]]
     drawn = [path.get("d").count("M") for path in paths[2:]]
     assert drawn == [1, *(sum(y == label) for label in clf.classes_)]
 
 
 def test_without_anywidget_the_extra_is_named(separable, monkeypatch):
-    notebook._kind.cache_clear()
+    notebook._widget_class.cache_clear()
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[widget\]'"):
         rb.widget(*separable[1:])
@@ -222,7 +222,7 @@ def test_a_widget_shows_t_and_reports_changes_in_a_browser(noisy, page, tmp_path
 
 
 def test_the_widget_is_one_module_without_imports():
-    script = assets.player_script("widget.js")
+    script = assets.widget_script()
     assert "\nimport " not in script
     assert script.count("export ") == 1
     assert "</script" not in script

@@ -15,7 +15,7 @@ import rosenblatt as rb
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.fitted import examples_of, hypothesis_of
-from rosenblatt.show.page.assets import player_script
+from rosenblatt.show.page.assets import bundle, text_of
 from rosenblatt.show.plot.pictures import Replay
 from rosenblatt.show.scene import Boundary, Regions, area, clearances, scene_of
 
@@ -214,7 +214,7 @@ def test_the_player_rings_the_counted_mistakes(page, d):
     X, y = clouds(3, spread=1.2, d=max(d, 2))
     story = rb.widget(X[:, :d], y).story
     page.set_content("<div id=here></div>")
-    page.add_script_tag(content=player_script() + "\nwindow.mount = mountPlayer;")
+    page.add_script_tag(content=bundle(text_of("player.js")) + "\nwindow.mount = mountPlayer;")
     counted = """(story) => {
       const player = window.mount(document.getElementById("here"), story, { t: 3 });
       const all = Array.from({ length: player.story.T + 1 }, (_, t) => t);

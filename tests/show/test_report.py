@@ -206,8 +206,8 @@ def test_a_saved_report_plays_in_a_browser(kind, request, page, tmp_path):
 
 COLOURS = """() => [...document.querySelectorAll("canvas[data-picture]")].map((canvas) => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  const colours = new Set(new Uint32Array(data.buffer));
-  return [canvas.dataset.picture, colours.size > 20];
+  const colors = new Set(new Uint32Array(data.buffer));
+  return [canvas.dataset.picture, colors.size > 20];
 })"""
 
 
@@ -272,9 +272,9 @@ def test_every_region_of_labels_is_filled_with_its_colour(page, tmp_path):
     rb.report(rb.Perceptron().fit(X, list("abcd")), X, list("abcd")).save(tmp_path / "report.html")
     page.emulate_media(color_scheme="light")
     page.goto((tmp_path / "report.html").as_uri())
-    colours = assets.colours()
+    colors = assets.light_colors()
     for name in ("no", "yes", "third", "fourth"):
-        assert page.evaluate(REGION, colours[f"{name}-area"]) > 0.02, name
+        assert page.evaluate(REGION, colors[f"{name}-area"]) > 0.02, name
 
 
 @pytest.mark.parametrize("threshold", [0.0, 2.5e-9, -1234.5])

@@ -14,7 +14,7 @@ from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import load
 from rosenblatt.read.source import Layout, Source
-from rosenblatt.show.predictions import WRITERS, PredictionCounts, open_writer, predict_batches
+from rosenblatt.show.predictions import FORMATS, PredictionCounts, open_writer, predict_batches
 
 
 @command(
@@ -30,7 +30,7 @@ from rosenblatt.show.predictions import WRITERS, PredictionCounts, open_writer, 
     metavar="FILE",
     help="File to write: .csv, .parquet or .jsonl (default: standard output).",
 )
-@click.option("--to", type=click.Choice(sorted(WRITERS)), help="Output format.")
+@click.option("--to", type=click.Choice(sorted({*FORMATS.values()})), help="Output format.")
 @click.option(
     "--explain",
     is_flag=True,

@@ -1,4 +1,4 @@
-"""The notebook widget, for Jupyter, marimo and VS Code (extra `widget`)."""
+"""Animate training in a notebook: Jupyter, marimo or VS Code (extra `widget`)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rosenblatt.errors import RowNames
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.show.fitted import story_of
-from rosenblatt.show.page.assets import colours, player_script, widget_style
+from rosenblatt.show.page.assets import light_colors, widget_script, widget_style
 from rosenblatt.show.scene import Polygon, Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
 
 FOREVER = 2**62
 POCKET_UPDATES = 1000
-MOST_UPDATES = 100_000  # of PLA, which needs very many if the margin is very small
+MOST_UPDATES = 100_000  # of PLA, which needs very many if the margin is small
 # Marks of up to five labels, × ○ △ □ ◆, as SVG paths that begin at the center of the mark.
 SIGNS = {
     "no": "m-4-4l8 8m-8 0l8-8",
@@ -59,15 +59,15 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     >>> player.t, player.story["updates"]
     (0, 18)
     """
-    kind = _kind()
+    widget_class = _widget_class()
     story = _train(X, y) if clf is None else story_of(clf, X, y)
     json, cuts = excerpt(story, names=RowNames.of(X))
     scene = scene_of(story.examples, story.run.hypothesis)
-    return kind(story=json, cuts=tuple(cuts), still=svg_of(scene), summary=scene.summary())
+    return widget_class(story=json, cuts=tuple(cuts), still=svg_of(scene), summary=scene.summary())
 
 
 def _train(X: Any, y: Any) -> Story:
-    """Run PLA on separable data, and the pocket algorithm on other data."""
+    """Train with PLA if the data are separable, else with the pocket algorithm."""
     examples = Examples.from_arrays(X, y)
     verdict = separability_of(examples)
     if verdict:
@@ -88,19 +88,19 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
         across, up = (x - left) / (right - left), (y - bottom) / (top - bottom)
         return f"{width * across:.1f} {height * (1 - up):.1f}"
 
-    def traced(corners: Polygon) -> str:
+    def path_of(corners: Polygon) -> str:
         return f"M{'L'.join(at(*corner) for corner in corners)}"
 
-    colour = colours()
+    color = light_colors()
     areas = [
-        (traced(part), colour[f"{name}-area"], "none")
+        (path_of(part), color[f"{name}-area"], "none")
         for part, name in zip(regions.parts(box), SIGNS, strict=False)
         if part
     ]
-    paths = [*areas, ("".join(map(traced, regions.edges(box))), "none", colour["ink"])]
+    paths = [*areas, ("".join(map(path_of, regions.edges(box))), "none", color["ink"])]
     for place, (name, sign) in enumerate(SIGNS.items()):
         drawn = "".join(f"M{at(x, y)} {sign}" for x, y in scene.points[scene.places == place])
-        paths.append((drawn, colour[name] if name == "fifth" else "none", colour[name]))
+        paths.append((drawn, color[name] if name == "fifth" else "none", color[name]))
     drawn = "".join(
         f'<path d="{path}" fill="{fill}" stroke="{stroke}" stroke-width="2"/>'
         for path, fill, stroke in paths
@@ -108,14 +108,14 @@ def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}"><rect width="100%" height="100%" fill="{colour["paper"]}"/>'
+        f'height="{height}"><rect width="100%" height="100%" fill="{color["paper"]}"/>'
         f"{drawn}</svg>"
     )
 
 
 @functools.cache
-def _kind() -> Any:
-    """Import the optional package anywidget, and create the widget class."""
+def _widget_class() -> Any:
+    """Create the widget class from the optional package anywidget."""
     try:
         import anywidget
         import traitlets
@@ -125,9 +125,9 @@ def _kind() -> Any:
         ) from error
 
     class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        """Notebook widget that plays a training run update by update."""
+        """Widget that plays a training run update by update."""
 
-        _esm = player_script("widget.js")
+        _esm = widget_script()
         _style = traitlets.Unicode(widget_style()).tag(sync=True)
         story = traitlets.Dict().tag(sync=True)
         t = traitlets.Int(0).tag(sync=True)
@@ -141,16 +141,16 @@ def _kind() -> Any:
             return f"rosenblatt-{secrets.token_hex(8)}"
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-            """Return the widget with a text summary for viewers that cannot show widgets."""
+            """Return the widget, with a text for viewers that cannot show widgets."""
             bundle: Any = super()._repr_mimebundle_(**kwargs)
             data, more = bundle
             return {**data, "text/plain": self.summary}, more
 
         def _ipython_display_(self) -> None:
-            """Display a static picture for saved notebooks, then the widget that replaces it.
+            """Display a static picture, and then the widget, which removes the picture.
 
-            Notebooks that are not trusted show images but no widgets. JupyterLab's message about a
-            missing widget is hidden.
+            Saved notebooks that are not trusted show the picture instead of the widget. The style
+            hides JupyterLab's message about a missing widget.
             """
             from IPython.display import display
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,13 +71,18 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
             Parameter("output", example="FILE"),
             ".",
         )
-    writer: Any = None
+    is_first, parquet = True, None
 
     def write(table: Any) -> None:
-        nonlocal writer
-        if writer is None:
-            writer = WRITERS[kind](file, table.schema)
-        writer.write(table)
+        nonlocal is_first, parquet
+        if kind == "parquet":
+            parquet = parquet or ParquetWriter(file, table.schema)
+            parquet.write(table)
+        elif kind == "jsonl":
+            file.write("".join(dump_json(row) + "\n" for row in table.to_pylist()).encode())
+        else:
+            file.write(_csv_of(table, is_first))
+        is_first = False
 
     with ExitStack() as stack:
         file: Any = _Terminal() if is_terminal else sys.stdout.buffer
@@ -86,12 +91,12 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
         try:
             yield write
         except BaseException:
-            if writer is not None:
+            if parquet is not None:
                 with suppress(Exception):  # the incomplete file is discarded
-                    writer.close()
+                    parquet.close()
             raise
-        if writer is not None:
-            writer.close()
+        if parquet is not None:
+            parquet.close()
         file.flush()
 
 
@@ -105,51 +110,25 @@ class _Terminal:
         sys.stdout.buffer.flush()
 
 
-class JsonTables:
-    """Writer of JSON lines, one object per row."""
-
-    def __init__(self, file: IO[bytes], schema: Any) -> None:
-        self.file, self.schema = file, schema
-
-    def write(self, table: Any) -> None:
-        """Write each row of a table as a line of JSON."""
-        lines = (dump_json(row) + "\n" for row in table.to_pylist())
-        self.file.write("".join(lines).encode())
-
-    def close(self) -> None:
-        """Do nothing: all rows have been written."""
-
-
-class CsvTables(JsonTables):
-    """Writer of CSV, which keeps all bits of floats."""
-
-    def __init__(self, file: IO[bytes], schema: Any) -> None:
-        super().__init__(file, schema)
-        line = io.StringIO()
-        cells.writer(line, lineterminator="\n").writerow(schema.names)
-        file.write(line.getvalue().encode())
-
-    def write(self, table: Any) -> None:
-        """Write the rows of a table, with quotes only if some cell needs them."""
-        columns = {}
-        for name, column in zip(table.column_names, table.columns, strict=True):
-            nested = pa.types.is_nested(column.type)
-            if nested or is_bytes(column.type):  # become text
-                to_text = dump_json if nested else cell_to_text
-                texts = [None if cell is None else to_text(cell) for cell in column.to_pylist()]
-                column = pa.array(texts, pa.string())
-            columns[name] = column
-        table = pa.table(columns)
+def _csv_of(table: Any, header: bool) -> bytes:
+    """Return a table as CSV that keeps all bits of floats, with quotes only if needed."""
+    columns, names = {}, io.StringIO()
+    if header:
+        cells.writer(names, lineterminator="\n").writerow(table.column_names)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        nested = pa.types.is_nested(column.type)
+        if nested or is_bytes(column.type):  # become text
+            to_text = dump_json if nested else cell_to_text
+            texts = [None if cell is None else to_text(cell) for cell in column.to_pylist()]
+            column = pa.array(texts, pa.string())
+        columns[name] = column
+    table, sink = pa.table(columns), pa.BufferOutputStream()
+    try:
+        csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="none"))
+    except pa.ArrowInvalid:  # some cell needs quotes
         sink = pa.BufferOutputStream()
-        try:
-            csv.write_csv(table, sink, csv.WriteOptions(include_header=False, quoting_style="none"))
-        except pa.ArrowInvalid:
-            sink = pa.BufferOutputStream()
-            csv.write_csv(table, sink, csv.WriteOptions(include_header=False))
-        self.file.write(sink.getvalue())
-
-
-WRITERS: dict[str, Any] = {"csv": CsvTables, "parquet": ParquetWriter, "jsonl": JsonTables}
+        csv.write_csv(table, sink, csv.WriteOptions(include_header=False))
+    return names.getvalue().encode() + bytes(sink.getvalue())
 
 
 class Reasons:

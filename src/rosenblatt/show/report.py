@@ -26,7 +26,7 @@ from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
 from rosenblatt.scaling import strengths, thresholds_of
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
-from rosenblatt.show.page.assets import player_script, player_style
+from rosenblatt.show.page.assets import bundle, player_style, text_of
 from rosenblatt.show.scene import DRAWABLE, clearances, scene_of
 from rosenblatt.show.story import Story, excerpt
 from rosenblatt.text import (
@@ -204,7 +204,7 @@ def _page(found: Findings) -> Report:
         many=many,
         generator=GENERATOR,
         style=player_style(),
-        script=player_script("report.js"),
+        script=bundle(text_of("embedded.js")),
         proves=PROVES_OF_LABELS if many else PROVES,
         proof=proof.to_json() if proof is not None else "",
         longest_proof=LONGEST_PROOF,

@@ -1,4 +1,4 @@
-"""Build the page as one HTML file, with the user's data, and bundle the player's scripts."""
+"""Build the page as one HTML file, and the scripts and styles of widget and report."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from rosenblatt.text import plural
 
 MOST_ROWS = 5_000  # maximum number of rows that are drawn
 MOST_NUMBERS = 2**17  # maximum size of the table, so that the file is small enough to mail
-PATIENCE = 10.0  # seconds for the verdict on all features
+PATIENCE = 10.0  # seconds for the verdict about all features
 LARGEST = 1e100  # largest absolute number that can be drawn
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z0-9]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
 
 
 STYLES = ("theme.css", "player.css", "windows.css", "page.css", "projector.css")
-# Rules for notebooks, where the code and the picture with its buttons must fit on one screen.
+# A low picture for notebooks, where code, picture and buttons must fit on one screen.
 LOW = """
 @container (min-width: 44.01rem) {
   .rb-plane { height: clamp(15rem, min(56vh, 60cqw), 40rem); }
@@ -47,14 +47,16 @@ POLICY = (
 
 @functools.cache
 def text_of(name: str) -> str:
-    """Return the text of a file in the folder `static`."""
+    """Return the text of a file of the folder `static`."""
     return files(__package__).joinpath("static", name).read_text("utf-8")
 
 
 def page_html(own: dict[str, Any] | None = None) -> str:
     """Return the page as one self-contained HTML file, with the user's data if given."""
-    script, style = player_script("page.js"), "".join(map(text_of, STYLES))
-    policy = POLICY.format(script=_digest(script), style=_digest(style))
+    script, style = bundle(text_of("page.js")), "".join(map(text_of, STYLES))
+    hashes = (hashlib.sha256(text.encode()).digest() for text in (script, style))
+    digests = [f"sha256-{base64.b64encode(digest).decode('ascii')}" for digest in hashes]
+    policy = POLICY.format(script=digests[0], style=digests[1])
     content = {"own": own, "state": None}
     data = json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     icon = base64.b64encode(text_of("icon.svg").encode()).decode("ascii")
@@ -63,9 +65,9 @@ def page_html(own: dict[str, Any] | None = None) -> str:
 
 
 def own_data(data: Data, most: int = MOST_NUMBERS) -> dict[str, Any]:
-    """Return the rows of a file, and the verdict on them, as JSON for the page.
+    """Return the rows of a file and their verdict as JSON for the page.
 
-    If there are too many rows, a random sample is taken. The verdict is on all features; it is
+    If there are too many rows, a random sample is taken. The verdict is about all features; it is
     None for more than two labels.
     """
     examples, rows, labels = data.examples, data.examples.n, len(data.examples.labels)
@@ -112,14 +114,10 @@ def own_data(data: Data, most: int = MOST_NUMBERS) -> dict[str, Any]:
 
 
 @functools.cache
-def colours() -> dict[str, str]:
+def light_colors() -> dict[str, str]:
     """Return the colors of the light theme, by their names in the style sheet."""
     light = text_of("theme.css").partition("}")[0]
     return dict(re.findall(r"--([a-z-]+):[^;#]*(#\w+)", light))
-
-
-def _digest(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 def player_style() -> str:
@@ -127,41 +125,39 @@ def player_style() -> str:
     return text_of("theme.css") + text_of("player.css")
 
 
-def player_script(entry: str = "player.js") -> str:
-    """Bundle the JavaScript of the animation player into one script without imports.
-
-    Pages that are opened from disk cannot import modules. To start the script, append a call of a
-    function that the entry module exports.
-    """
-    return bundled(text_of(entry))
-
-
-def bundled(entry: str) -> str:
-    """Bundle a JavaScript module and the modules that it imports into one script.
-
-    Each imported module becomes a function that is called once and returns its exports.
-    """
-    done: dict[str, str] = {}
-
-    def take(text: str) -> str:
-        for imported, other in _IMPORT.findall(text):
-            if other not in done:
-                module = take(text_of(f"{other}.js"))
-                body, exports = _EXPORT.sub("", module), ", ".join(_EXPORT.findall(module))
-                done[other] = f"const _{other} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
-            names = " ".join(imported.split()).replace(" as ", ": ")
-            text = _IMPORT.sub(f"const {names} = _{other};\n", text, count=1)
-        return text
-
-    last = _EXPORT.sub("", take(entry))
-    return "\n".join((*done.values(), last))
-
-
 def widget_style() -> str:
-    """Return the style sheets of the widget, scoped to its element."""
+    """Return the style sheets of the widget, which apply to its element only."""
     style = player_style().replace(":root", ".rb-player").replace("@media (max", "@container (max")
     return (
         ":host { display: block; container-type: inline-size; }\n"
         + style.replace("vw", "cqw")
         + LOW
     )
+
+
+def widget_script() -> str:
+    """Return the widget as one JavaScript module, as anywidget loads it."""
+    return bundle(text_of("embedded.js")) + "\nexport default { render };\n"
+
+
+def bundle(entry: str) -> str:
+    """Join a JavaScript module and all modules that it imports into one script.
+
+    Pages that are opened from disk cannot import modules. Each imported module becomes a function
+    that is called once and returns its exports. To start the script, append a call of a function
+    that `entry` exports.
+    """
+    done: dict[str, str] = {}
+
+    def inline_imports(text: str) -> str:
+        for imported, other in _IMPORT.findall(text):
+            if other not in done:
+                module = inline_imports(text_of(f"{other}.js"))
+                body, exports = _EXPORT.sub("", module), ", ".join(_EXPORT.findall(module))
+                done[other] = f"const _{other} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
+            names = " ".join(imported.split()).replace(" as ", ": ")
+            text = _IMPORT.sub(f"const {names} = _{other};\n", text, count=1)
+        return text
+
+    last = _EXPORT.sub("", inline_imports(entry))
+    return "\n".join((*done.values(), last))

@@ -1,4 +1,4 @@
-"""Plot the bounds on ‖w(t)‖², mistakes over time, and the results of many runs."""
+"""Plot the bounds of the convergence proof, mistakes over time, and many runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
     from rosenblatt.experiments import Experiment
 
-MOST = 2000  # moments of a long run that are plotted
+MOST = 2000  # number of values of t that are plotted of a long run
 BINS = 30
 HEIGHT = 2  # height of the plot, in multiples of the fewest mistakes
 
@@ -153,7 +153,7 @@ class GuaranteeDisplay:
 
 
 def _moments(last: int) -> NDArray[np.intp]:
-    """Return all t from 1 to `last` or, if too many, values evenly spaced on a logarithmic axis."""
+    """Return the values of t to plot: all from 1 to `last`, or some that are denser early on."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
@@ -162,7 +162,7 @@ def _moments(last: int) -> NDArray[np.intp]:
 def _name(
     ax: Any, name: str, curve: Any, color: str, offset: tuple[float, float], side: str = ""
 ) -> None:
-    """Write the name of a curve beside the curve, in the same color."""
+    """Write the name of a curve beside it, in the same color."""
     t, value = curve
     good = np.flatnonzero(np.isfinite(value) & (value > 0))
     if len(good) == 0:
@@ -180,7 +180,7 @@ def _name(
 
 
 def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
-    """Return the estimator or the last step of a pipeline; raise ValueError without `attribute`."""
+    """Return the last step of a pipeline, which must have an attribute; raise ValueError if not."""
     hypothesis_of(clf)  # raises an error for estimators that are not fitted or not linear
     last = final(clf)
     if not hasattr(last, attribute):
@@ -190,13 +190,15 @@ def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
 
 @dataclass(eq=False, repr=False)
 class PocketDisplay:
-    """Number (or total weight) of mistakes of w(t) and of the pocket after each update.
+    """Mistakes of w(t), and of the best weights so far (the pocket), after each update.
+
+    With sample weights, the total weight of the mistakes is plotted.
 
     Parameters
     ----------
     t : array of int
-        Moments of the run: all, or about 2,000 of them.
-    mistakes, pocket : arrays, one entry per moment
+        Numbers of updates: all, or about 2,000 of them.
+    mistakes, pocket : arrays, one entry per t
         Mistakes of w(t) and of the pocket on all examples.
 
     Attributes
@@ -354,7 +356,7 @@ class OptimumDisplay:
 
 @dataclass(eq=False, repr=False)
 class ExperimentDisplay:
-    """Histograms of the number of updates and of P[f≠g] over many runs of PLA.
+    """Histograms of the number of updates and of the disagreement P[f≠g] of many runs of PLA.
 
     Parameters
     ----------
@@ -383,7 +385,7 @@ class ExperimentDisplay:
 
     @classmethod
     def from_experiment(cls, result: Experiment, *, axes: Any = None) -> Self:
-        """Plot histograms of a result of `experiment`.
+        """Plot the histograms of a result of `experiment`.
 
         Parameters
         ----------
@@ -395,7 +397,7 @@ class ExperimentDisplay:
         return cls(result.updates, result.disagreement).plot(axes=axes)
 
     def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
-        """Plot the histograms of the number of updates and of P[f≠g].
+        """Plot the histograms of the number of updates and of the disagreement P[f≠g].
 
         Parameters
         ----------
@@ -418,7 +420,7 @@ class ExperimentDisplay:
 
 
 def _bars(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
-    """Draw a histogram up to the 99th percentile, with a note on the values beyond it."""
+    """Draw a histogram up to the 99th percentile, with a note about larger values."""
     low, high = float(values.min()), float(np.percentile(values, 99, method="higher"))
     if np.issubdtype(values.dtype, np.integer):  # bins with the same number of integers each
         step = max(1, -(-int(high + 1 - low) // BINS))
@@ -433,7 +435,7 @@ def _bars(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
 
 
 def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
-    """Check the format of an image file; return a function that plots an experiment to it."""
+    """Return a function that plots an experiment to an image file, if its format is known."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")

@@ -265,7 +265,7 @@ class TraceDisplay:
         X, y : arrays, sparse matrix or frame, and labels
             The training examples.
         t : sequence of int, optional
-            Moments to plot, from 0 to the number of updates (default: at most six).
+            Values of t to plot, from 0 to the number of updates (default: at most six).
         axes : sequence of Axes, optional
             Axes for each t (default: a new figure).
         """
@@ -280,7 +280,7 @@ class TraceDisplay:
         Parameters
         ----------
         t : sequence of int, optional
-            Moments to plot (default: at most six).
+            Values of t to plot (default: at most six).
         axes : sequence of Axes, optional
             Axes for each t (default: a new figure).
         """
@@ -307,7 +307,7 @@ class TraceDisplay:
         path : path
             File to write: a .gif, or an .mp4 if the program ffmpeg is installed.
         t : sequence of int, optional
-            Moments to show (default: all, or sixty of them if there are more).
+            Values of t to show (default: all, or sixty of them if there are more).
         fps : float, default=2.0
             Frames per second.
         dpi : int, default=100

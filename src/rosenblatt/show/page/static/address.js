@@ -1,9 +1,8 @@
-// Address: the whole state behind the # of the address, so that a link reproduces it. Long states
-// are compressed.
+// Address: the state of the page, written after the # of its address, so that a link reproduces it.
 import { labelAddedBy, MARKS, markOf } from "./drawing.js";
 
 export const LONGEST = 16000; // characters of a link that mail, chats and servers accept
-const SHORT = 300; // characters that are not compressed, so that people can read them
+const SHORT = 300; // characters; longer states are compressed, shorter ones can be read by people
 
 export const DEFAULTS = {
   data: "separable",
@@ -27,7 +26,7 @@ export const DEFAULTS = {
   tour: 0,
 };
 
-const NONE = "none"; // all examples removed
+const NONE = "none"; // stands for an empty list of examples
 const STARTS = [3, 9, 12, 15]; // possible lengths of w(0), for two to five labels
 // Allowed ranges of numbers.
 const RANGES = {
@@ -44,7 +43,7 @@ const RANGES = {
 const INTEGERS = ["random_state", "seed", "max_updates", "t", "tour"];
 export const MOST_POINTS = 5000;
 
-// The choices and their names.
+// Options and how the page names them.
 export const ALGORITHMS = {
   pla: "PLA",
   pocket: "Pocket",
@@ -78,6 +77,7 @@ export async function toAddress(state) {
   return `#z=${letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
+// Read a state from the part of an address that begins with #.
 export async function fromAddress(hash) {
   if (!hash.startsWith("#z=")) return fromPlainAddress(hash);
   try {
@@ -114,7 +114,7 @@ function fromPlainAddress(hash) {
       const value = parsed(name, decodeURIComponent(text));
       if (value !== undefined) state[name] = value;
     } catch {
-      // What cannot be read keeps its default.
+      // A value that cannot be read keeps its default.
     }
   }
   return state;

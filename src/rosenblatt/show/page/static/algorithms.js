@@ -1,35 +1,37 @@
-// Algorithms: PLA, the online pass and the pocket, as the slides have them and as
-// src/rosenblatt/kernels.py runs them: the same sums in the same order, so that a seed gives the
-// same run, bit for bit.
+// Algorithms: PLA, one online pass, and the pocket algorithm. They compute the same sums in the
+// same order as src/rosenblatt/kernels.py, so that a seed gives the same run as in Python, bit for
+// bit.
 //
-// D are examples {X, y, K, reach} as in mistakes.js. A rule is {order, zero, eta, start, rng,
-// maxUpdates}; `rng` is a RandomGenerator.
+// `D` are examples {X, y, K, reach}, described in mistakes.js; `rule` is {order, zero, eta, start,
+// rng, maxUpdates}, where `rng` is a RandomGenerator.
 import { countMistakes, mistakesOf, NONE, updateRule } from "./mistakes.js";
 
-const DRAWN = 2048; // random numbers are drawn at least this many at a time
-const LONG_RUN = 64; // epochs: no w is right for so long by rng
+const DRAWN = 2048; // minimum number of random numbers that are drawn at a time
+const LONG_RUN = 64; // epochs without a mistake, after which w is checked in exact arithmetic
 
+// The perceptron learning algorithm: update on each mistake, until an epoch has none.
 export function pla(D, rule) {
   const run = new Run(D, rule);
-  WALKS[rule.order](run);
+  LOOPS[rule.order](run);
   return run.result();
 }
 
-// One pass over the examples in their order; `mistakes` are those made during the pass.
+// One pass over the examples in their order. `mistakes` counts those made during the pass.
 export function online(D, rule) {
   const run = new Run(D, { ...rule, maxUpdates: Infinity });
   run.visit(run.rows);
   return { ...run.result(), reason: "end of stream", mistakes: run.updates.length };
 }
 
-// Every w(t) is judged on all examples, and kept if it makes fewer mistakes than the pocket.
+// The pocket algorithm: count the mistakes of each w(t) on all examples, and keep the best w.
 export function pocket(D, rule) {
   const run = new PocketRun(D, rule);
-  if (run.goesOn) WALKS[rule.order](run);
+  if (run.goesOn) LOOPS[rule.order](run);
   return run.result();
 }
 
-// Gallant's rule: w is judged only when it was right for longer in a row than the pocket was.
+// The pocket algorithm with Gallant's ratchet: the mistakes of w are counted only if w has
+// classified more examples in a row correctly than the weights in the pocket had.
 export function ratchet(D, rule) {
   const run = new PocketRun(D, rule, true);
   const [N, { order }] = [D.X.length, rule];
@@ -58,7 +60,7 @@ export function ratchet(D, rule) {
   return run.result();
 }
 
-// The order of the next epoch; "random" draws with replacement, as Gallant does.
+// Return the order of the next epoch; "random" draws with replacement, as Gallant does.
 function ratchetOrder({ rows, rule }) {
   const { rng, order } = rule;
   if (order === "random") return rows.map(() => rng.below(rows.length));
@@ -81,7 +83,7 @@ class Run {
     return !this.separated && this.updates.length < this.rule.maxUpdates;
   }
 
-  // Update on row n if w misclassifies it; returns whether it did.
+  // Update on row n if w misclassifies it; return whether it did.
   updateIfMistake(n) {
     const update = this.updateRule.mistake(this.D, n, this.w, this.rule.zero);
     if (update !== NONE) this.make(update);
@@ -93,7 +95,7 @@ class Run {
     this.updates.push(update);
   }
 
-  // Visit rows in an order, updating on each mistake; returns whether there was none.
+  // Visit rows in an order, and update on each mistake; return whether there was none.
   visit(order) {
     const before = this.updates.length;
     for (const n of order) {
@@ -103,7 +105,7 @@ class Run {
     return this.updates.length === before;
   }
 
-  // Check all examples exactly: end the run, or update on a mistake that floats do not see.
+  // Check all examples in exact arithmetic: end the run, or update on a mistake that rounding hid.
   confirm() {
     const wrong = mistakesOf(this.D, this.w, this.rule.zero);
     this.separated = wrong.length === 0;
@@ -124,7 +126,7 @@ class Run {
 class PocketRun extends Run {
   constructor(D, rule, seldom = false) {
     super(D, rule);
-    this.seldom = seldom; // whether w is judged only on request
+    this.seldom = seldom; // whether mistakes are counted on request only
     this.history = []; // [t, mistakes] of each w(t) that went into the pocket
     this.judge();
   }
@@ -134,12 +136,12 @@ class PocketRun extends Run {
     if (!this.seldom) this.judge();
   }
 
-  // Judge w(t); returns whether it went into the pocket.
+  // Count the mistakes of w(t); return whether w(t) goes into the pocket.
   judge() {
     const best = this.history.length ? this.history.at(-1)[1] : Infinity;
     const count = countMistakes(this.D, this.w, this.rule.zero, best);
     if (count < best) this.history.push([this.updates.length, count]);
-    // Weights without mistakes are the last, even where floats would still see one.
+    // Weights without mistakes end the run, even if rounding still shows one.
     this.separated ||= count === 0;
     return count < best;
   }
@@ -151,7 +153,8 @@ class PocketRun extends Run {
   }
 }
 
-const WALKS = {
+// The training loop of each order of visits.
+const LOOPS = {
   cycle: (run) => epochs(run, () => run.rows),
   "random-cycle": (run) => {
     const order = run.rule.rng.permutation(run.rows.length);
@@ -162,12 +165,12 @@ const WALKS = {
   random: randomMistakes,
 };
 
-// Epoch after epoch, until one has no mistake.
+// Train in epochs, until one has no mistake.
 function epochs(run, order) {
   while (run.goesOn) if (run.visit(order())) run.confirm();
 }
 
-// Start over from the first example after each update, as the Octave program does.
+// Start over from the first example after each update, as the Octave program of the lecture does.
 function firstMistakes(run) {
   while (run.goesOn) {
     if (!run.rows.some((n) => run.updateIfMistake(n))) run.confirm();
@@ -175,7 +178,7 @@ function firstMistakes(run) {
   }
 }
 
-// Update on a random mistake: the first one in an order that is shuffled while it is visited. An
+// Update on a random mistake: the first one in an order that is shuffled during the visits. An
 // epoch is N visits.
 function randomMistakes(run) {
   const order = [...run.rows];

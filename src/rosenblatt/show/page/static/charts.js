@@ -1,5 +1,5 @@
-// Charts: ‖w(t)‖² between its bounds, the mistakes of w(t) and of the pocket, and the update as a
-// sum of arrows; and for a report, where the bounds meet and how far examples are from the line.
+// Charts: ‖w(t)‖² between its bounds, the mistakes at each t, and the update as a sum of arrows.
+// For a report: the bounds on logarithmic axes, and a histogram of distances from the line.
 import { colorOf, drawArrow } from "./drawing.js";
 import { Frame, ticks } from "./geometry.js";
 import { say, sayBound } from "./numbers.js";
@@ -33,7 +33,8 @@ function drawAxes(pen, { frame, text }, palette) {
   pen.strokes([[edge.left, floor, width - edge.right, floor]], { stroke: palette.soft, width: 1 });
 }
 
-// The squeeze: least(t) ≤ ‖w(t)‖² ≤ most(t), with the trace up to t.
+// Return the chart of ‖w(t)‖² between its bounds, least(t) ≤ ‖w(t)‖² ≤ most(t). Its function
+// `below` draws what is the same at every t, and `above` draws the rest.
 export function squeezeChart(size, story) {
   const s = story.squeeze;
   const last = Math.max(1, story.T);
@@ -62,7 +63,7 @@ export function squeezeChart(size, story) {
   };
 }
 
-// The mistakes of w(t), and of the pocket where there is one.
+// Return the chart of the mistakes of w(t), and of the weights in the pocket if there are any.
 export function mistakesChart(size, story) {
   const last = Math.max(1, story.T);
   const top = story.counts.reduce((a, b) => Math.max(a, b), 1);
@@ -95,7 +96,7 @@ function dot(pen, frame, t, value, color) {
   pen.circles([[frame.x(t), frame.y(value)]], 4.5, { fill: color });
 }
 
-// Return one point per t, or the minimum and maximum of each pixel if there are more t than pixels.
+// Return one point per t or, if there are more t than pixels, the minimum and maximum per pixel.
 function thinned(values, frame, every = 1) {
   const columns = Math.max(50, Math.round(frame.width));
   const points = [];
@@ -123,6 +124,7 @@ function drawUpTo(pen, points, t, style) {
   if (path.length > 1) pen.lines(path, style);
 }
 
+// Return the frame, text style and text height of a picture of a report.
 function reportFrame(box, { width, height, palette }) {
   const text = Math.max(11, 0.8 * palette.size);
   const edge = { left: 2 * text, right: 2 * text, top: text, bottom: 2.2 * text };
@@ -130,7 +132,7 @@ function reportFrame(box, { width, height, palette }) {
   return { frame: new Frame(box, width, height, edge), style, foot: height - 0.6 * text };
 }
 
-// Draw the squeeze on logarithmic axes, where both bounds are straight and meet at R²/ρ².
+// Draw ‖w(t)‖² on logarithmic axes, on which both bounds are straight lines and meet at R²/ρ².
 export function drawLogSqueeze(pen, size, story) {
   const { palette } = size;
   const s = story.squeeze;
@@ -171,7 +173,7 @@ export function drawLogSqueeze(pen, size, story) {
   pen.text(text, Math.min(x, size.width - 4.5 * style.size), foot, style);
 }
 
-// Draw a histogram of the signed distances from the line, the two labels in two colors.
+// Draw a histogram of the signed distances from the line, with one color per label.
 export function drawMargins(pen, size, { yes, no, far }) {
   const { palette } = size;
   const top = yes.reduce((a, count, k) => Math.max(a, count + no[k]), 1);
@@ -231,8 +233,8 @@ export function drawVectors(pen, scene) {
   return undefined;
 }
 
-// Draw the w of every label: an update adds x to that of the right label, and subtracts it from that
-// of the competing one.
+// Draw the w of every label: an update adds x to the w of the right label, and subtracts it from
+// the w of the competing label.
 function drawLabelVectors(pen, scene) {
   const { story, t, part, palette, width, height } = scene;
   const after = story.planes(t).map(([, a, b]) => [a, b]);
@@ -251,7 +253,7 @@ function drawLabelVectors(pen, scene) {
   pen.circles([origin], 3, { fill: palette.ink });
 }
 
-// Draw two faint lines through 0, and return its place.
+// Draw two faint lines through the origin, and return its place.
 function drawCross(pen, { palette, width, height }, place) {
   const [x, y] = place([0, 0]);
   const axes = [

@@ -1,9 +1,9 @@
-// Controls: elements in one line each; the slider for t with its marks, the buttons that move
-// through t, and the speed.
+// Controls: functions that create elements; the slider, buttons and speed of the player.
 import { colorOf } from "./drawing.js";
 import { ticks } from "./geometry.js";
 import { grouped } from "./numbers.js";
 
+// Create an element with attributes, event listeners (names with "on") and children.
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -55,7 +55,7 @@ export function clear(element, ...children) {
 
 export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000]; // updates per second
 
-// Return what each key does in the player.
+// Return the action of each key in the player.
 export function movesOf(player) {
   return {
     ArrowRight: () => player.step(),
@@ -65,6 +65,7 @@ export function movesOf(player) {
   };
 }
 
+// Create the slider for t, the buttons that move through t, and the choice of speed.
 export function transportOf(player) {
   const slider = make("input", {
     type: "range",
@@ -105,11 +106,11 @@ export function showPlaying(play, playing) {
   play.title = name;
 }
 
-// The slider for t, with a mark for every update, epoch and new pocket, or with round numbers if
-// there are very many updates.
 const APART = 3; // pixels between updates that can be distinguished
 const THUMB = 16; // width of the slider's thumb: the scale begins and ends half of it further in
 
+// The scale above the slider: a mark for each update, epoch and change of the pocket, or round
+// numbers if there are very many updates.
 export class Timeline {
   constructor(sheet, input) {
     this.sheet = sheet;

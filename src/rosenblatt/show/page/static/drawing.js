@@ -1,8 +1,7 @@
-// Drawing: canvases as sharp as the screen, pens that draw the same on a canvas and as SVG text, the
-// colors of the style sheet, and the marks of the labels.
+// Drawing: canvases as sharp as the screen, pens that draw the same on a canvas and as SVG text,
+// the colors of the style sheet, and the marks of the labels.
 
-// A canvas that reports when its size has changed.
-
+// A canvas that calls a function when its size has changed.
 export class Sheet {
   constructor(canvas, changed) {
     this.canvas = canvas;
@@ -31,7 +30,7 @@ export class Sheet {
     return this.context;
   }
 
-  // Return a canvas of the same size, for what does not change with t.
+  // Return a canvas of the same size, to be drawn on once and copied to this one by `lay`.
   behind() {
     const canvas = document.createElement("canvas");
     canvas.width = this.canvas.width;
@@ -68,7 +67,7 @@ export class CanvasPen {
     this.finish(style);
   }
 
-  // Many circles or strokes of one style are one path, which is fast.
+  // Many circles or strokes of the same style are one path, which is fast.
   circles(centres, radius, style) {
     const c = this.context;
     c.beginPath();
@@ -232,7 +231,7 @@ export function isDark(theme) {
   return window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// Return the style of names in a picture: bold, with a halo that sets them off from what is below.
+// Return the text style of names in a picture: bold, with a halo to be legible over lines.
 export function nameStyle(palette, scale = 1) {
   const { font, ink, paper } = palette;
   return { size: scale * palette.size, font, weight: 700, fill: ink, halo: paper };
@@ -249,10 +248,9 @@ export function paletteOf(element) {
   return palette;
 }
 
-// How the examples of up to five labels are drawn: their shapes differ, not only their colors. The
-// label of a point of the page is a number: -1 for ×, 1 for ○, 2 for △, 3 for □, 4 for ◆. Its mark
-// is its place in this list.
-
+// How the examples of up to five labels are drawn: shapes and colors differ. The label of an
+// example of the page is a number: -1 for ×, 1 for ○, 2 for △, 3 for □, 4 for ◆. Its mark is the
+// position in this list.
 export const MARKS = [
   { sign: "×", letter: "x", name: "Cross", names: "crosses", color: "no" },
   { sign: "○", letter: "o", name: "Circle", names: "circles", color: "yes" },
@@ -272,8 +270,9 @@ export const labelOf = (mark) => mark || -1;
 export const colorOf = (palette, mark) => palette[MARKS[mark].color];
 export const areaOf = (palette, mark) => palette[`${MARKS[mark].color}Area`];
 
-// Return the labels of points as the algorithms take them: of two labels -1 and 1, of more their
-// places. `names` are the names of the labels by mark. Labels without examples are left out.
+// Return the labels of points as the algorithms take them: -1 and 1 or, for more than two labels,
+// their positions. `names` are the names of the labels by mark. Labels without examples are left
+// out.
 export function labelled(points, names) {
   const used = new Set(points.map((point) => markOf(point[2])));
   const some = [...used].sort((a, b) => a - b);
@@ -283,8 +282,8 @@ export function labelled(points, names) {
   return { targets, marks, labels: marks.map((mark) => names[mark] || MARKS[mark].sign) };
 }
 
-// Draw examples, given their places by mark. All fills come before all outlines, so that examples
-// that overlap stay visible.
+// Draw the examples of each mark at their places in pixels. All fills are drawn before all
+// outlines, so that examples that overlap stay visible.
 export function drawMarks(pen, places, r, palette) {
   const width = Math.max(1.2, r / 3);
   places.forEach((some, mark) => {

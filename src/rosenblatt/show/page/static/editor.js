@@ -4,8 +4,8 @@ import { radiusFor } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-// `page` is {points(), tool(), canEdit(), change(points, done, before), say(text)}; a point is
-// [x1, x2, label].
+// `page` has the functions points(), tool(), canEdit(), change(points, done, before) and say(text);
+// a point is [x1, x2, label]. `done` is false while an example is being dragged.
 export class Editor {
   constructor(player, page) {
     this.player = player;
@@ -50,7 +50,7 @@ export class Editor {
     return Math.max(12, 1.4 * radiusFor(this.page.points().length, this.player.frame));
   }
 
-  // Return the coordinates of a place, rounded to the resolution of the picture.
+  // Return the coordinates of a place in pixels, rounded to the resolution of the picture.
   rounded([px, py]) {
     const { frame } = this.player;
     const { left, right, bottom, top } = frame.box;
@@ -103,7 +103,7 @@ export class Editor {
     else this.addOn(n);
   }
 
-  // A click on an example of another label adds one at exactly the same place.
+  // Add an example of the chosen label at the place of an example of another label.
   addOn(n) {
     const label = labelAddedBy(this.page.tool());
     const [x, y, other] = this.page.points()[n];
@@ -116,7 +116,7 @@ export class Editor {
     return this.page.points().map((point, i) => (i === n ? [x, y, point[2]] : point));
   }
 
-  // Do what the tool does at a place; `n` is the example there, or null.
+  // Use the chosen tool at a place; `n` is the example there, or null.
   act(place, n, other = false) {
     const tool = this.page.tool();
     const points = this.page.points();
@@ -180,7 +180,7 @@ export class Editor {
     this.page.say(`Example ${n + 1} erased.`);
   }
 
-  // Draw the crosshair of the keyboard.
+  // Draw the crosshair that the arrow keys move.
   draw(pen, palette, frame) {
     if (!this.cursor || document.activeElement !== this.canvas) return;
     const [x, y] = this.cursor;

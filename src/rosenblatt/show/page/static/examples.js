@@ -1,17 +1,17 @@
-// Examples: where they come from: a preset, two columns of the user's own data, or all columns.
+// Examples: presets, the user's own data, and files that the user opens.
 import { DEFAULTS, fromAddress } from "./address.js";
-import { RandomGenerator } from "./random.js";
 import { labelled, labelOf, MARKS } from "./drawing.js";
 import { counted, grouped } from "./numbers.js";
+import { RandomGenerator } from "./random.js";
 
-export const PROJECTION = "*"; // in place of a column: all features
+export const PROJECTION = "*"; // instead of a column name: all features, projected to the plane
 
 // Return whether all features are shown, projected to the plane.
 export function isProjected({ data, points, x, y }) {
   return data === "file" && !points && [x, y].includes(PROJECTION);
 }
 
-// Return the examples of a state before any editing; edited ones keep its names.
+// Return the examples of a state before any editing, with the names of axes and labels.
 export function planeOf(own, { data, seed, x, y }) {
   if (data !== "file" || !own) return preset(data in PRESETS ? data : DEFAULTS.data, seed);
   const { labels, columns } = own;
@@ -22,7 +22,7 @@ export function planeOf(own, { data, seed, x, y }) {
   return { points, targets, names: [x, y], labels, about: `About ${x} and ${y}${rowsOf(own)}` };
 }
 
-// Return the examples of the page as `train` expects them.
+// Return the current examples of the page as `train` expects them.
 export function examplesOf({ own, state, points, plane }) {
   if (!isProjected(state) || !own) {
     const about = state.points ? null : plane.about;
@@ -38,7 +38,7 @@ export function fileState(file) {
   return { data: "file", x: file.columns[0], y: file.columns[1] || PROJECTION };
 }
 
-// Return the state of the address, or the one saved with the page, or that of its data, if any.
+// Return the initial state: that of the address, else the one saved in the page, else the default.
 export async function firstState(own, saved) {
   if (location.hash) return fromAddress(location.hash);
   const usual = { ...(await fromAddress("")), ...(own ? fileState(own) : {}) };
@@ -47,7 +47,7 @@ export async function firstState(own, saved) {
   return { ...usual, ...Object.fromEntries(known) };
 }
 
-// Name the rows that a statement is about.
+// Name the rows that a verdict is about.
 function rowsOf({ name, X, rows }) {
   const some = X.length < rows ? `${grouped(X.length)} of ${counted(rows, "row")}` : "";
   return `, ${some || counted(rows, "row")} of ${name}`;
@@ -70,7 +70,7 @@ function withLabels(points) {
   return { points, targets: points.map(sign) };
 }
 
-// Draw examples whose distance from the line is at least `least`.
+// Draw random examples whose distance from the line is at least `least`.
 function withMargin(rng, count, least) {
   const points = [];
   while (points.length < count) {
@@ -100,7 +100,7 @@ function narrow(rng) {
   return withLabels([...wide, ...near]);
 }
 
-// Examples of a line with some labels flipped.
+// Separable examples with four labels flipped.
 function noisy(rng) {
   const { points, targets } = withLabels(withMargin(rng, 40, 0.05));
   for (const n of rng.permutation(40).slice(0, 4)) targets[n] *= -1;
@@ -118,7 +118,7 @@ function xor() {
   return { points, targets: [-1, -1, 1, 1] };
 }
 
-// One label in the middle, the other around it.
+// One label in the middle, and the other around it.
 function ring(rng) {
   const at = (radius, angle) => [radius * Math.cos(angle), radius * Math.sin(angle)];
   const middle = Array.from({ length: 16 }, () =>
@@ -131,8 +131,8 @@ function ring(rng) {
   return { points, targets: points.map((_, n) => (n < 16 ? 1 : -1)) };
 }
 
-// Applicants for credit by salary and debt, both in thousands. The bank also considers age and years
-// in the job, which are not shown. Rule and applicants are those of `rosenblatt.read.credit`.
+// Applicants for credit by salary and debt, both in thousands. The bank also considers age and
+// years in the job, which are not shown. Rule and applicants are those of `rosenblatt.read.credit`.
 function credit(rng) {
   const [points, targets] = [[], []];
   while (points.length < 60) {
@@ -149,7 +149,7 @@ function credit(rng) {
   return { points, targets, names, labels: ["refused", "approved"] };
 }
 
-// Three clusters with a margin between them: a label, and a w, for each.
+// Three labels in three clusters with a margin between them.
 function three(rng) {
   const middles = [
     [-0.5, -0.5],
@@ -162,7 +162,7 @@ function three(rng) {
   return { points, targets: points.map((_, n) => [-1, 1, 2][n % 3]), labels: ["×", "○", "△"] };
 }
 
-// Draw from the normal distribution, by the method of Box and Muller.
+// Draw a number from the standard normal distribution, by the method of Box and Muller.
 function normal(rng) {
   const radius = Math.sqrt(-2 * Math.log(1 - rng.random()));
   return radius * Math.cos(2 * Math.PI * rng.random());

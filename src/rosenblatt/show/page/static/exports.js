@@ -1,8 +1,9 @@
-// Exports: the picture as PNG or SVG, the examples as CSV, the run as Python code, the proof, and the
-// page itself.
-import { ZEROS } from "./train.js";
+// Exports: the picture as PNG or SVG, the examples as CSV, the run as Python code, the proof, and
+// the page itself.
+
 import { againstRivals } from "./proof.js";
 import { proofText } from "./prooftext.js";
+import { ZEROS } from "./train.js";
 
 const SIZE = 900;
 
@@ -65,10 +66,10 @@ function quoted(text) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const EPOCHS = "1_000_000_000"; // never reached here; with order="first" each update is an epoch
+const EPOCHS = "1_000_000_000"; // never reached, because max_updates is smaller
 const FIXED = ["cycle", "first"];
 
-// Return a Python program that makes the same run and decides separability, number by number.
+// Return a Python program that makes the same run and decides separability.
 export function pythonLines({ X, targets, labels }, settings) {
   const { algorithm, start } = settings;
   const K = labels.length;
@@ -108,7 +109,7 @@ function labelNames(labels) {
   return labels.map((label, place) => `${place} is ${quote(label)}`).join(", ");
 }
 
-// Return w0 and the rest of the start weights, or lists of them for more than two labels.
+// Return w0 and the other initial weights as Python code: for more than two labels, lists of them.
 function startParts({ start, K }) {
   if (K === 2) return [number(start[0]), list(start.slice(1))];
   const size = start.length / K;

@@ -1,19 +1,19 @@
-// Fewest: the fewest mistakes that any line makes in the plane, exactly.
+// Fewest: the minimum number of mistakes of any line in the plane, exactly.
 //
 // A line with the fewest mistakes can be moved until it touches an example, the pivot, and makes no
 // more mistakes slightly beside it. So a line is turned by half a circle about each pivot, past the
-// other examples sorted by angle, and the mistakes of the line and of its opposite are counted from
-// one to the next: O(N² log N) in all. Angles are sorted as doubles; where rounding could decide an
-// order that matters, integers decide it.
-import { onGrid } from "./exact.js";
+// other examples sorted by angle, and the mistakes of the line and of its opposite are updated at
+// each of them: O(N² log N) in all. Angles are sorted as doubles; where rounding could change an
+// order that matters, integers decide.
+import { onGrid } from "./numbers.js";
 
 const PLACES = 8192; // the last bits of an angle hold the number of its point
-const SLICE = 12; // milliseconds between two frames
-const [MANY, SOON] = [300, 500]; // more points than this wait for this many milliseconds
-const SURE = 2 ** -34; // angles without those bits are more accurate than this
+const SLICE = 12; // milliseconds of searching between two frames of the page
+const [MANY, SOON] = [300, 500]; // for more points, the search begins after so many milliseconds
+const SURE = 2 ** -34; // bound on the error of an angle without those bits
 
-// Yield the number of pivots done after each one, so that a page can do other things in between,
-// and return {mistakes, line}, where the line c + a·x1 + b·x2 = 0 makes that number of mistakes.
+// Return {mistakes, line}, where the line [c, a, b] makes that number of mistakes. The generator
+// yields after each pivot, so that the page can do other things in between.
 export function* fewest(points, targets) {
   const sweep = new Sweep(points, targets);
   for (let p = 0; p < sweep.count; p++) {
@@ -23,7 +23,7 @@ export function* fewest(points, targets) {
   return { mistakes: sweep.best.mistakes, line: sweep.line() };
 }
 
-// Search between frames of the page; returns null as soon as isWanted() is false.
+// Search between frames of the page; return null as soon as isWanted() is false.
 export async function fewestBetweenFrames(points, targets, isWanted) {
   const wait = (time) => new Promise((next) => setTimeout(next, time));
   if (points.length > MANY) await wait(SOON); // the picture comes first
@@ -41,7 +41,7 @@ export async function fewestBetweenFrames(points, targets, isWanted) {
 }
 
 class Sweep {
-  // Points at equal places are one, with the number of its yes and no labels.
+  // Examples at the same place become one point, with the number of its yes and no labels.
   constructor(points, targets) {
     const { integers } = onGrid(points.flat());
     const numbers = new Map();
@@ -63,6 +63,7 @@ class Sweep {
     this.best = { mistakes: Infinity };
   }
 
+  // Turn the line about a pivot, and remember the best line so far.
   turnAbout(p) {
     const keys = this.anglesAbout(p);
     const [words, half] = [new Uint32Array(keys.buffer), keys.length];
@@ -79,7 +80,7 @@ class Sweep {
       if (mistakes < this.best.mistakes) this.best = { mistakes, p, from, to, side };
     };
     if (half === 0) look(null, null);
-    for (let i = 0; i < half;) {
+    for (let i = 0; i < half; ) {
       const q = words[2 * i] % PLACES;
       let end = i + 1;
       while (end < half && keys[end] - keys[end - 1] < SURE) end += 1;
@@ -100,8 +101,9 @@ class Sweep {
     }
   }
 
-  // Return the sorted angles, from 0 to π, of the lines through the pivot and each other point, with
-  // the number of the point in the last bits. Differences are rounded once, so errors are small.
+  // Return the sorted angles, from 0 to π, of the lines through the pivot and each other point,
+  // with the number of the point in the last bits. Differences are rounded once, so errors are
+  // small.
   anglesAbout(p) {
     const keys = new Float64Array(this.count - 1);
     const words = new Uint32Array(keys.buffer);
@@ -139,7 +141,7 @@ class Sweep {
     return Math.min(low, others - high) + beside < this.best.mistakes;
   }
 
-  // Group points in the exact order of their angles; those on one line with the pivot are a group.
+  // Sort points by their exact angles, in groups of points on one line with the pivot.
   inOrder(p, near) {
     const directions = new Map(near.map((q) => [q, this.upward(p, q)]));
     const compare = (q, r) => {
@@ -161,7 +163,7 @@ class Sweep {
     return Y < 0n || (Y === 0n && X < 0n) ? [-X, -Y] : [X, Y];
   }
 
-  // Return the best line: half way between two crossings, slightly beside the pivot.
+  // Return the best line: slightly beside the pivot, half way between two points passed.
   line() {
     const { p, from, to, side } = this.best;
     const wanted = this.yes[p] >= this.no[p] ? 1 : -1;

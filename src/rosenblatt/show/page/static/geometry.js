@@ -1,10 +1,10 @@
-// Geometry: from the numbers of the examples to places in a picture and back; the regions in which
-// each label is predicted; and examples of more or fewer than two features, projected to a plane.
+// Geometry: coordinates and pixels, the regions in which each label is predicted, and the
+// projection of more or fewer than two features onto a plane.
 
 const EDGE = { left: 0, right: 0, top: 0, bottom: 0 };
-// On the board, axes whose lengths differ by a smaller factor have one scale, so that angles are true.
-const ALIKE = 4;
+const ONE_SCALE = 4; // axes whose lengths differ by a smaller factor get the same scale
 
+// A picture that shows a box of coordinates within `width` by `height` pixels, with empty edges.
 export class Frame {
   constructor(box, width, height, edge = EDGE) {
     this.box = box;
@@ -59,24 +59,25 @@ function rangeOf(values) {
   return [low - margin, high + margin];
 }
 
-// Return the box of a drawing board: at least from -1 to 1, in the proportions of the picture.
-export function boardAround(points, width, height) {
-  const onBoard = points.every(([x, y]) => Math.max(Math.abs(x), Math.abs(y)) <= 1.05);
-  const box = onBoard ? { left: -1.2, right: 1.2, bottom: -1.2, top: 1.2 } : boxAround(points);
+// Return a box to draw examples in by hand: at least from -1 to 1, in the proportions of the
+// picture.
+export function drawingBox(points, width, height) {
+  const inSquare = points.every(([x, y]) => Math.max(Math.abs(x), Math.abs(y)) <= 1.05);
+  const box = inSquare ? { left: -1.2, right: 1.2, bottom: -1.2, top: 1.2 } : boxAround(points);
   const [w, h] = [box.right - box.left, box.top - box.bottom];
-  if (Math.max(w / h, h / w) >= ALIKE) return box;
+  if (Math.max(w / h, h / w) >= ONE_SCALE) return box;
   const unit = Math.max(w / width, h / height);
   const [x, y] = [(unit * width - w) / 2, (unit * height - h) / 2];
   return { left: box.left - x, right: box.right + x, bottom: box.bottom - y, top: box.top + y };
 }
 
-// Return the frame of a story. An axis without a name only spreads the examples, from 0 to 1.
+// Return the frame of a story. An axis without a name has no meaning: it goes from 0 to 1.
 export function frameOf(story, width, height, boxOf = boxAround) {
   const box = boxOf(story.points, width, height);
   return new Frame(story.names[1] ? box : { ...box, bottom: 0, top: 1 }, width, height);
 }
 
-// Return about `wanted` round numbers to label an axis with.
+// Return about `wanted` round numbers for the labels of an axis.
 export function ticks(low, high, wanted) {
   const rough = (high - low) / Math.max(1, wanted);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -102,17 +103,18 @@ export function clipped(polygon, [c, a, b]) {
   return result;
 }
 
-// Return the radius to draw examples with, by their number.
+// Return the radius of the marks, which is smaller for many examples.
 export function radiusFor(count, frame) {
   const room = Math.min(frame.width, frame.height) / 560;
   const size = count <= 80 ? 8 : count <= 300 ? 6 : count <= 1000 ? 4 : 3;
   return size * Math.min(1.6, Math.max(0.75, room));
 }
 
-// A plane [c, a, b] is the score c + a·x + b·y of a label. A single plane is that of two labels: it
-// predicts yes where it is positive.
+// A plane [c, a, b] is the score c + a·x + b·y of a label. Two labels have a single plane, which is
+// positive where the label is yes.
 
-// Return the planes of a story on their way from w(t − 1) to w(t); null while no two scores differ.
+// Return the planes of a story, a part of the way from w(t − 1) to w(t); null if no two scores
+// differ.
 export function planesAt({ story, t, part = 1 }) {
   const now = story.planes(t);
   const before = part < 1 && t > 0 ? story.planes(t - 1) : now;
@@ -129,8 +131,8 @@ export function planesAt({ story, t, part = 1 }) {
 const same = (p, q) => p.every((value, i) => value === q[i]);
 const minus = (p, q) => p.map((value, i) => value - q[i]);
 
-// Return the region of each label within corners: of no and yes, or of every label. Equal scores
-// belong to the first label, or with `last` to the last one.
+// Return the region of each label within a polygon: of no and yes, or of all labels. Of equal
+// scores the first label wins or, with `last`, the last one.
 export function regionsOf(planes, corners, last = false) {
   if (planes.length === 1) {
     const [yes] = planes;
@@ -142,7 +144,7 @@ export function regionsOf(planes, corners, last = false) {
   });
 }
 
-// Return the two ends of each line where these regions meet.
+// Return the two ends of each line between regions.
 function edgesOf(planes, corners) {
   if (planes.length === 1) return sideOn(clipped(corners, planes[0]), planes[0]);
   const regions = regionsOf(planes, corners);
@@ -171,10 +173,10 @@ export function pixelEdges(frame, planes) {
 const GOLDEN = 0.6180339887498949;
 const [ROUNDS, MOST_ROWS] = [60, 1000]; // to find a principal direction
 
-// Project a plane {X, targets, features} of more or fewer than two features, and all weights of a
-// run. More than two features are projected on w, the weights that the run returns, and on the first
-// remaining principal direction: then every example is on its true side, at its true distance from
-// the line. The examples of one feature are spread upwards.
+// Project examples {X, targets, features} of more or fewer than two features, and all weights of a
+// run. More than two features are projected onto w, the weights that the run returns, and the first
+// remaining principal direction: then every example is on its true side of the line, at its true
+// distance. Examples with one feature are spread upwards.
 export function projected(plane, w, weights) {
   const view = plane.X[0].length === 1 ? onALine(plane) : alongWeights(plane.X, w);
   const lines = new Float64Array((weights.length / w.length) * 3);
@@ -225,7 +227,7 @@ function alongWeights(X, w) {
 const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
 const norm = (v) => Math.hypot(...v);
 
-// Return the direction of the largest variance once others are removed, by power iteration.
+// Return the direction of the largest variance orthogonal to others, by power iteration.
 function principal(rows, centre, without) {
   const rest = (v) => without.reduce((left, u) => removed(left, u), v);
   let v = rest(centre.map((_, j) => 1 + ((j * GOLDEN) % 1)));

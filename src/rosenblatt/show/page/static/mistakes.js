@@ -1,23 +1,25 @@
-// Mistakes: what a mistake is and which update corrects it, for two labels and for more, as floats
-// compute it (the kernels mistake, add, mistake_joint and add_joint of src/rosenblatt/kernels.py)
-// and in exact arithmetic wherever rounding could decide.
+// Mistakes: what a mistake is and which update corrects it, for two labels and for more. Training
+// computes scores in floats, as src/rosenblatt/kernels.py does; mistakes are counted in exact
+// arithmetic wherever rounding could change the result.
 //
-// Examples are {X, y, K}: rows of numbers without x0 = 1, which is implied, and labels. Of two
-// labels, y is -1 or 1, and an update is the number n of its row. Of K > 2 labels, y is the place
-// of the label, w has a block for each, and an update is n·K + r: row n against competing label r.
-import { exactSign } from "./exact.js";
+// Examples are {X, y, K}: rows of numbers without x0 = 1, which is implied, and their labels. With
+// two labels, y is -1 or 1, and an update is the number n of its row. With K > 2 labels, y is the
+// position of the label, w has a block for each, and an update is n·K + r: row n against competing
+// label r.
+import { exactSign } from "./numbers.js";
 
 export const NONE = -1; // no update
 const ROUNDING = 2 ** -50;
 const JOINT_ROUNDING = 2 ** -49;
-const SMALLEST = 2 ** -1000; // far above anything that underflow can lose
+const SMALLEST = 2 ** -1000; // far above any error of underflow
 
 // The update rule for a number of labels: `mistake` returns the update that row n causes, or NONE;
 // `add` makes an update; `updateOf` is the update of a row that is known to be misclassified.
 export const updateRule = ({ K }) => (K > 2 ? joint : binary);
 
 const binary = {
-  // Is y·(w·x) ≤ 0? At exactly 0 the course decides: 0 (always a mistake), -1 or 1.
+  // Is y·(w·x) ≤ 0? If w·x is exactly 0, its sign is `zero`: -1, 1, or 0, which is always a
+  // mistake.
   mistake({ X, y }, n, w, zero) {
     const x = X[n];
     let s = w[0];
@@ -50,7 +52,7 @@ const joint = {
     addTo(w, update % K, X[n], -a);
   },
 
-  // The competing label is the exact one, because floats may not see the mistake.
+  // The competing label is found in exact arithmetic, because rounding may hide the mistake.
   updateOf: ({ X, y, K }, n, w, zero) =>
     n * K + rivalOf(Array(K), y[n], zero, exactComparison(w, X[n], K, 1)),
 };
@@ -76,8 +78,8 @@ function scoresOf(w, x, K, x0 = 1) {
   });
 }
 
-// Return the label other than y with the highest score: of equal ones the first, or for zero > 0
-// the last.
+// Return the label with the highest score except y: of equal ones the first, or if zero > 0 the
+// last.
 function rivalOf(s, y, zero, difference = (k, r) => s[k] - s[r]) {
   let r = y === 0 ? 1 : 0;
   for (let k = r + 1; k < s.length; k++) {
@@ -96,8 +98,8 @@ function exactComparison(w, x, K, x0) {
   return (k, r) => exactSign([...block(k, 1), ...block(r, -1)], [...augmented, ...augmented]);
 }
 
-// Return whether w misclassifies a row: by its computed score, or by its exact one where rounding
-// could decide. A row is a mistake if either of the two is on the wrong side.
+// Return whether w misclassifies a row: by its computed score or, where rounding could change the
+// result, by its exact score as well. A row is a mistake if either of the two is on the wrong side.
 export function isWrong(w, x, y, zero, K, x0 = 1) {
   return K > 2 ? isJointMistake(w, x, y, zero, K, x0) : isMistake(w, x, y, zero, x0);
 }
@@ -113,7 +115,7 @@ function isMistake(w, x, y, zero, x0) {
   }
   const size = Math.abs(score);
   if (size > ROUNDING * sizes + SMALLEST && size < Infinity) return score * y < 0;
-  // Of a score that underflowed or overflowed only the exact one counts.
+  // If the computed score underflowed or overflowed, only the exact one counts.
   if (size > SMALLEST && size < Infinity && score * y <= 0) return true;
   const exact = exactSign(Array.from(w), x0 ? [x0, ...x] : Array.from(x));
   return (exact || zero) * y <= 0;

@@ -1,4 +1,4 @@
-// Page: connects the address, the settings, the player and `train`.
+// Page: the state of the page, and what happens when the user changes it.
 import { DEFAULTS, fromAddress, LONGEST, MOST_POINTS, toAddress } from "./address.js";
 import { SPEEDS } from "./controls.js";
 import { isDark, labelAddedBy, MARKS, markOf } from "./drawing.js";
@@ -22,24 +22,24 @@ import {
   saveSvg,
 } from "./exports.js";
 import { fewestBetweenFrames } from "./fewest.js";
-import { boardAround, boxAround } from "./geometry.js";
-import { train } from "./train.js";
+import { boxAround, drawingBox } from "./geometry.js";
 import { counted } from "./numbers.js";
 import { mountPlayer } from "./player.js";
 import { Settings } from "./settings.js";
 import { emptyStory } from "./story.js";
 import { KEYS, pageTools, pressed, pythonWindow, TOUR, Toolbar, Tour } from "./tools.js";
+import { train } from "./train.js";
 
-// A change of these makes the page train again.
+// Training is repeated if one of these changes.
 const TRAINED_ON =
   "points algorithm order eta zero start random_state max_updates data seed x y".split(" ");
-const STALE = 6000; // milliseconds after which a note disappears
+const NOTE_TIME = 6000; // milliseconds after which a note disappears
 const byId = (name) => document.getElementById(name);
 const nextTask = () => new Promise((done) => setTimeout(done));
 const PRISTINE = document.documentElement.outerHTML; // before the page changes it
 
 class Page {
-  // `own` is null or the user's data, as show/page/own.py writes them.
+  // `own` is null or the user's data, as show/page/assets.py writes them.
   constructor(own, state) {
     this.own = own;
     this.state = state;
@@ -64,7 +64,7 @@ class Page {
       moved: (t) => this.moved(t),
       overlay: (pen, player) => this.editor?.draw(pen, player.palette, player.frame),
       boxOf: (points, ...size) =>
-        (this.state.data === "file" ? boxAround : boardAround)(this.fitted || points, ...size),
+        (this.state.data === "file" ? boxAround : drawingBox)(this.fitted || points, ...size),
       speed: this.state.speed,
     });
     this.toolbar = new Toolbar(
@@ -108,11 +108,11 @@ class Page {
     });
   }
 
-  // Show for a moment what has just happened.
+  // Show a message for some seconds.
   note(text) {
     clearTimeout(this.staleness);
     byId("note").textContent = text;
-    this.staleness = setTimeout(() => (byId("note").textContent = ""), STALE);
+    this.staleness = setTimeout(() => (byId("note").textContent = ""), NOTE_TIME);
   }
 
   // Add an example by its coordinates.
@@ -122,7 +122,7 @@ class Page {
     this.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
   }
 
-  // Take a file that was chosen or dropped on the page as the user's own data.
+  // Show the data of a file that was chosen or dropped on the page.
   async open(file) {
     if (!file) return;
     try {
@@ -191,7 +191,8 @@ class Page {
     await this.train(state.t);
   }
 
-  // Train on the current examples; of several requests only the last is served.
+  // Train on the current examples. If requests arrive during training, only the last is carried
+  // out.
   async train(t) {
     this.request = { t };
     if (this.training) return this.training;
@@ -217,6 +218,7 @@ class Page {
     }
   }
 
+  // Search for the fewest mistakes of any line, and show them if no line is free of mistakes.
   async lookForFewest(story) {
     const makesMistakes = ["inseparable", "quasi-separable"].includes(story.verdict?.name);
     if (!story.flat || story.many || !makesMistakes) return;
@@ -278,7 +280,7 @@ class Page {
     this.timer = setTimeout(() => this.writeAddress(), this.player.playing ? 400 : 120);
   }
 
-  // Write the state to the address; returns the link, or null if it is too long for one.
+  // Write the state to the address; return the link, or null if it would be too long.
   async writeAddress() {
     clearTimeout(this.timer);
     const { state } = this;
@@ -306,7 +308,7 @@ class Page {
 
   async copyLink() {
     const link = await this.writeAddress();
-    if (link) return this.copy(link, "The link is copied: it leads to exactly this.");
+    if (link) return this.copy(link, "The link is copied. It opens the page as it is now.");
     this.savePage();
     return this.note("This is too long for a link, so the page was saved as a file.");
   }
@@ -332,7 +334,7 @@ class Page {
       return;
     }
     const lines = pythonLines({ X: examples.points, ...examples }, this.state);
-    pythonWindow(lines, savePython, (text) => this.copy(text, "The lines are copied."));
+    pythonWindow(lines, savePython, (text) => this.copy(text, "The code is copied."));
   }
 }
 

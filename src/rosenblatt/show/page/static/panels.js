@@ -1,13 +1,14 @@
-// Panels: what is true at t, the verdict with its proof, and the captions, in words and numbers.
-import { MARKS } from "./drawing.js";
+// Panels: the state of training at t, the verdict with its proof, and the captions, in words.
+
 import { clear, make } from "./controls.js";
+import { MARKS } from "./drawing.js";
 import { counted, grouped, say, sayBound, sayShort, saySigned } from "./numbers.js";
 import { multiplier } from "./plane.js";
 
 const WEIGHTS_SHOWN = 4;
 
 export function factsPanel() {
-  const panel = make("section", { class: "rb-facts", "aria-label": "What is true at t" });
+  const panel = make("section", { class: "rb-facts", "aria-label": "State at t" });
   const lead = make("p", { class: "rb-lead" });
   const numbers = make("dl", { class: "rb-numbers" });
   const sum = make("table", { class: "rb-sum" });
@@ -39,7 +40,7 @@ export function showFacts(facts, story, t) {
   showSum(facts.sum, story, t);
 }
 
-// Show the weights before and after the update, and what is added.
+// Show the weights before and after the update, and the vector that is added.
 function showSum(table, story, t) {
   const after = story.weights(t);
   if (!after) return clear(table);
@@ -55,7 +56,7 @@ function showSum(table, story, t) {
   return table;
 }
 
-// Return the rows w(t − 1), what is added, and w(t).
+// Return three rows of the table: w(t − 1), the vector that is added, and w(t).
 function addition(story, t, after) {
   const numbers = (w) => w.slice(0, WEIGHTS_SHOWN).map(sayShort);
   const now = row("td", t < 1000 ? `w(${t})` : "w(t)", numbers(after), "rb-now");
@@ -65,7 +66,7 @@ function addition(story, t, after) {
   return [before, additionRow(story, t, `${sign} `), now];
 }
 
-// Return the rows of what is added or subtracted, and of the w(t) of every label.
+// Return rows of the table: the vector that is added or subtracted, and w(t) of every label.
 function labelRows(story, t, after, size) {
   const n = story.updatedRow(t);
   const rows = story.labels.map((_, k) => {
@@ -131,7 +132,7 @@ const TITLES = {
 const NEVER = "No weights classify every example correctly, so PLA never halts.";
 
 const ROWS_SHOWN = 8; // of a proof
-const LARGE = 10000; // updates; a larger bound comes with advice on scaling
+const LARGE = 10000; // updates; with a larger bound, scaling is suggested
 
 export function verdictPanel(toggled) {
   const panel = make("section", { class: "rb-verdict", "aria-label": "Verdict" });
@@ -167,7 +168,7 @@ function aboutOf({ json, names, total, flat }) {
   return `About ${counted(json.features.length, "feature")} of ${some}`;
 }
 
-// Write the guarantee, known before the first step: at most R²/ρ² updates.
+// Write the guarantee of the convergence theorem: at most R²/ρ² updates.
 function boundSentence(story) {
   const verdict = story.verdict;
   if (verdict.name === "separable") {
@@ -194,7 +195,7 @@ function boundSentence(story) {
   return [sentence, ...fewestSentence(story)];
 }
 
-// Say which labels tie, of more than two; if they are only two, their examples overlap.
+// Describe quasi-separable examples of more than two labels: which labels tie under some weights.
 function tieSentence(story) {
   const { pairs, ties = pairs.map(([n, r]) => [story.targets[n], r]) } = story.verdict;
   const nameOf = (place) => {

@@ -1,5 +1,5 @@
-// Plane: the picture of the examples, the regions, the lines, w, the update and the proof, drawn
-// with any pen.
+// Plane: the picture of the examples with regions, lines, w, the update and the proof, drawn on a
+// canvas or as SVG.
 import {
   areaOf,
   around,
@@ -11,11 +11,12 @@ import {
   RHOMB,
   SQUARE,
 } from "./drawing.js";
-import { clipped, regionsOf, pixelEdges, planesAt, radiusFor, ticks } from "./geometry.js";
+import { clipped, pixelEdges, planesAt, radiusFor, regionsOf, ticks } from "./geometry.js";
 import { say } from "./numbers.js";
 
-// A scene is {story, t, part, frame, palette, wrong, proof}; `part`, from 0 to 1, is how far the
-// update that leads to t has gone.
+// Draw a scene {story, t, part, frame, palette, wrong, proof}. `part` is the progress of the
+// animation from w(t − 1) to w(t), from 0 to 1; `layPoints` copies the examples if they are drawn
+// already.
 export function drawPlane(pen, given, layPoints) {
   const planes = planesAt(given);
   const { story, frame, palette } = given;
@@ -32,7 +33,7 @@ export function drawPlane(pen, given, layPoints) {
   if (scene.proof) drawProofAbove(pen, scene);
 }
 
-// Draw what is the same at every t: the player does it once.
+// Draw the examples and labels of the axes, which are the same at every t.
 export function drawPoints(pen, story, frame, palette) {
   drawLabels(pen, story, frame, palette);
   const places = MARKS.map(() => []);
@@ -88,8 +89,8 @@ function drawLabels(pen, story, frame, palette) {
   drawLegend(pen, story, frame, palette, { ...style, weight: 600, align: "right" });
 }
 
-// Draw the legend at the right, as near to the top as it can be away from examples. Labels of
-// the page that have no names are their signs.
+// Draw the legend at the right, as near to the top as it covers no examples. Labels without names
+// are shown by their signs.
 function drawLegend(pen, story, frame, palette, style) {
   const { labels } = story;
   if (!labels) return;
@@ -117,7 +118,7 @@ function drawLegend(pen, story, frame, palette, style) {
   );
 }
 
-// Draw the line before the update, that of the pocket, and the current one with w.
+// Draw the line before the update, the line of the pocket, and the current line with w.
 function drawLines(pen, { story, t, frame, palette }, planes) {
   const draw = (some, style) => {
     for (const ends of pixelEdges(frame, some)) pen.lines(ends, style);
@@ -132,7 +133,7 @@ function drawLines(pen, { story, t, frame, palette }, planes) {
   if (arrow) drawArrow(pen, ...arrow, style);
 }
 
-// Return the foot and the tip of w, on its line, pointing to the side of yes; null if there is none.
+// Return both ends of the arrow w, from the line to the side of yes; null if there is no line.
 function arrowOfW(frame, planes) {
   const [ends] = planes.length === 1 ? pixelEdges(frame, planes) : [];
   if (!ends) return null;
@@ -170,7 +171,8 @@ function drawNames(pen, scene, planes) {
 
 const ringOf = (r) => 2.6 * Math.max(6, r); // around the example of the update
 
-// Draw a ring around each misclassified example, while w is not 0, and around that of the update.
+// Draw a ring around each misclassified example, unless w is 0, and around the example of the
+// update.
 function drawRings(pen, { story, t, places, r, palette, wrong }, planes) {
   const misclassified = planes ? wrong.map((n) => places[n]) : [];
   pen.circles(misclassified, 1.75 * r, { stroke: palette.mark, width: Math.max(1, r / 5) });
@@ -178,8 +180,8 @@ function drawRings(pen, { story, t, places, r, palette, wrong }, planes) {
   if (n !== null) pen.circles([places[n]], ringOf(r), { stroke: palette.ink, width: 3 });
 }
 
-// The proof: the widest band and the examples on its edges, or the examples in conflict with their
-// multipliers and the point that both convex hulls contain.
+// The proof of "separable" is the widest band, with the examples on its edges. Otherwise it is the
+// examples in conflict, with their multipliers and the point that both convex hulls contain.
 
 function drawProofBelow(pen, scene) {
   const { story, frame, palette } = scene;
@@ -242,13 +244,13 @@ function drawProofAbove(pen, scene) {
   pen.polygon(rhomb, { stroke: palette.ink, width: 3 });
 }
 
-// Write a multiplier as its share of all, as Python does; those of either side sum to one half.
+// Write a multiplier as a share of all, as Python does; the shares of each label sum to one half.
 export function multiplier(conflict, i) {
   return say(conflict.shares[i] / 2, 3);
 }
 
-// Write a name at the best of some places: inside the picture, over no other name, and over as few
-// examples as possible. Of equally good places the first is used.
+// Write a name at the best of several places: inside the picture, over no other name, and over as
+// few examples as possible. Of equally good places the first is used.
 function drawName(pen, { frame, places: examples, r, occupied }, text, places, style) {
   let [best, least] = [null, Infinity];
   for (const place of places) {
@@ -298,14 +300,14 @@ function placesAlong(ends, away) {
   });
 }
 
-// Estimate the box of a text.
+// Estimate the box that a text covers.
 function boxOf(text, { x, y, align }, size) {
   const width = (0.58 * text.length + 0.35) * size; // a single w is wider than most letters
   const left = x - { left: 0, center: width / 2, right: width }[align];
   return { left, end: left + width, top: y - 0.85 * size, foot: y + 0.25 * size };
 }
 
-// Count the examples that a box covers, or to which it is nearer than r.
+// Count the examples inside a box or nearer to it than r.
 function coveredBy({ left, end, top, foot }, examples, r) {
   let count = 0;
   for (const [x, y] of examples)
@@ -317,6 +319,7 @@ function overlap(a, b) {
   return a.left < b.end && b.left < a.end && a.top < b.foot && b.top < a.foot;
 }
 
+// Return the corners of the convex hull, by Andrew's monotone chain.
 function hull(points) {
   const sorted = [...points].sort((p, q) => p[0] - q[0] || p[1] - q[1]);
   if (sorted.length < 3) return sorted;

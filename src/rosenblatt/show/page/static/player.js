@@ -1,4 +1,4 @@
-// Player: mounts a story on any element and plays it.
+// Player: shows a training run in an element, and plays it update by update.
 //
 //   const player = mountPlayer(element, storyJson, { t: 0, proof: false });
 //   player.show(t); player.play(); player.setStory(json); player.redraw(); player.end();
@@ -8,8 +8,8 @@
 // after the plane is drawn, and `boxOf(points, w, h)` for another box around the points.
 // `player.parts` has the elements, for a page that adds to them.
 import { drawVectors, mistakesChart, squeezeChart } from "./charts.js";
-import { CanvasPen, paletteOf, Sheet, SvgPen } from "./drawing.js";
 import { make, showPlaying, Timeline, transportOf } from "./controls.js";
+import { CanvasPen, paletteOf, Sheet, SvgPen } from "./drawing.js";
 import { frameOf } from "./geometry.js";
 import { counted, grouped } from "./numbers.js";
 import {
@@ -25,7 +25,7 @@ import {
 import { drawPlane, drawPoints } from "./plane.js";
 import { Story } from "./story.js";
 
-const SWING = 420; // milliseconds that the line takes to turn
+const TURN_TIME = 420; // milliseconds that the line takes to turn
 
 export function mountPlayer(element, json, options = {}) {
   return new Player(element, json, options);
@@ -114,7 +114,7 @@ class Player {
     this.announce();
   }
 
-  // Go one update forward, with the line turning on its way.
+  // Go one update forward, and animate how the line turns.
   step() {
     this.pause();
     if (this.t < this.story.T) this.turn();
@@ -126,7 +126,7 @@ class Player {
     if (prefersReducedMotion()) return;
     const begin = performance.now();
     const turn = (now) => {
-      this.part = Math.min(1, Math.max(0, now - begin) / SWING);
+      this.part = Math.min(1, Math.max(0, now - begin) / TURN_TIME);
       this.draw();
       if (this.part < 1) this.request = requestAnimationFrame(turn);
     };
@@ -172,12 +172,12 @@ class Player {
     showPlaying(this.parts.play, this.playing);
   }
 
-  // Tell a screen reader what has happened.
+  // Report the current update to screen readers.
   announce() {
     this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${counted(this.story.count(this.t), "mistake")} left.`;
   }
 
-  // Draw everything anew: in another size or theme or with another story.
+  // Draw everything again, after a change of size, theme or story.
   redraw() {
     if (!this.story) return;
     this.palette = paletteOf(this.element);
@@ -213,7 +213,7 @@ class Player {
     return { story, t, part, frame, palette, proof, wrong: story.mistaken(t) };
   }
 
-  // Draw what depends on t.
+  // Draw everything that depends on t.
   draw() {
     const { story, t, sheets, palette } = this;
     if (sheets.plane.width) {

@@ -1,19 +1,18 @@
-// Proof: checks the proofs of src/rosenblatt/evidence/proof.py, in integers only. It shares no code
-// with what finds proofs, here or in Python, except exact.js, which turns doubles into integers: a
-// second pair of eyes.
-import { onGrid } from "./exact.js";
+// Proof: checks the proofs of src/rosenblatt/evidence/proof.py in integers only. It shares no code
+// with the functions that find proofs, except `onGrid`, which writes doubles as integers.
+import { onGrid } from "./numbers.js";
 import { fingerprint, readProof, refuse, weightsChecksum } from "./prooftext.js";
 
 const SHAPES = { separable: [true, 0], "quasi-separable": [true, 1], inseparable: [false, 1] };
 const COUNTED = /^at least ([1-9]\d{0,999}) mistakes?$/;
 const WEIGHED = /^mistakes that weigh at least ([1-9]\d{0,999})(?:\/([1-9]\d{0,999}))?$/;
 
-// Check the text of a proof against examples: points of any number of features, and labels, -1 and 1
-// or, of more than two, a number for each; with sample weights if the proof has them. Returns the
-// claim, or throws a ProofError that says what does not hold.
+// Check the text of a proof against examples: points of any number of features, and labels: -1 and
+// 1 or, if there are more than two, any numbers. Return the claim, or throw a ProofError that says
+// what does not hold. Sample weights are needed if the proof has them.
 export function checkProof(text, X, y, weights = null) {
   const proof = readProof(text);
-  // Sets of examples against competing labels may share an example, so their costs do not add up.
+  // Conflicts may share an example, against different labels, so their costs cannot be added.
   if (proof.labels && !Object.hasOwn(SHAPES, proof.claim) && proof.claim !== "at least 1 mistake") {
     refuse(`conflicts cannot prove "${proof.claim}" for ${proof.labels} labels.`);
   }
@@ -43,9 +42,9 @@ export function checkClaim(proof, X, y, x0 = 1, sampleWeights = null) {
   return claim;
 }
 
-// Return the rows of examples of several labels, one for each competing label: (x0, x) in the block
-// of the right label and −(x0, x) in that of the competing one, all with label 1. Only proofs of
-// "separable" have a block for the first label.
+// Return the rows of examples with several labels, one row per competing label: (x0, x) in the
+// block of the right label, −(x0, x) in the block of the competing label, and label 1. Only proofs
+// of "separable" have a block for the first label.
 export function againstRivals({ claim, labels, x0 }, X, y) {
   const known = [...new Set(y)].sort((a, b) => a - b);
   if (known.length !== labels)
@@ -62,7 +61,8 @@ export function againstRivals({ claim, labels, x0 }, X, y) {
   return { X: rows, y: rows.map(() => 1), x0: 0 };
 }
 
-// Return the cost of mistakes that is claimed, [p, q] for p/q, or null if the claim is another.
+// Return the claimed cost of mistakes, [p, q] for p/q, or null if the claim is about something
+// else.
 function costClaimed(claim, sampleWeights) {
   const found = (sampleWeights ? WEIGHED : COUNTED).exec(claim);
   if (!found) return null;
@@ -110,8 +110,8 @@ function checkDuplicates(groups, X, y) {
   }
 }
 
-// Check that rows exist and have positive multipliers, and that no row is used twice; with a tree a
-// row may be in several parts.
+// Check that rows exist and have positive multipliers, and that no row is used twice; with a tree,
+// a row may be in several conflicts.
 function checkNumbers({ parts, tree, duplicates = [] }, count) {
   const others = new Set(duplicates.flatMap((group) => group.slice(1)));
   let seen = new Set();
@@ -144,7 +144,7 @@ function checkSum({ rows, multipliers, rest = 0n }, Z) {
   if (j >= 0) refuse(`the sum of multipliers times rows is not zero in column ${j}.`);
 }
 
-// Check that the sets prove what mistakes cost, by themselves or by the tree.
+// Check that the conflicts prove the cost of mistakes, by themselves or with a tree.
 function checkMistakes({ claim, parts, tree, duplicates = [] }, [p, q], { sampleWeights, count }) {
   const { each, units } = integerCosts(sampleWeights, count);
   const need = units(p, q);
@@ -168,8 +168,8 @@ function checkMistakes({ claim, parts, tree, duplicates = [] }, [p, q], { sample
   if (sure !== need) refuse(`these conflicts do not prove ${claim}.`);
 }
 
-// Return functions for the cost of a mistake on a row, in the largest unit that makes all costs
-// integers, or null if there is no such row; and for the number of units in p/q, rounded up.
+// Return two functions: `each`, the cost of a mistake on a row, as an integer number of units, or
+// null if there is no such row; and `units`, the number of units in p/q, rounded up.
 function integerCosts(sampleWeights, count) {
   const isRow = (n) => n >= 0 && n < count;
   const rounded = (p, q) => (p + q - 1n) / q;
@@ -182,8 +182,8 @@ function integerCosts(sampleWeights, count) {
   return { each: (n) => (isRow(n) ? integers[n] / unit : null), units };
 }
 
-// Check that no w is 0 on the rows of the part and positive elsewhere: they are all rows, or span
-// everything.
+// Check that the rows in conflict are all rows, or span their space: then no w that is 0 on them is
+// positive elsewhere.
 function checkSpan({ rows, rest = 0n }, Z) {
   if (rest || rows.length === Z.length) return;
   if (rankOf(rows.map((n) => Z[n])) < Z[0].length)
@@ -229,10 +229,9 @@ function signed(X, y, x0) {
   });
 }
 
-// Return why a tree over conflicts, as src/rosenblatt/evidence/tree.py defines it, does not prove
-// that mistakes cost `need`, or "". `sets` are lists of rows, and costOf(row) is the cost of a
-// mistake on a row, or null if the tree must not branch on it. Numbers are BigInt, except those of
-// rows and sets.
+// Return why a tree over conflicts does not prove that mistakes cost at least `need`, or "" if it
+// does; src/rosenblatt/evidence/tree.py defines trees. `sets` are lists of rows, and costOf(row) is
+// the cost of a mistake on a row, or null if the tree must not branch on it. Costs are BigInt.
 function treeFault({ nodes, weightings }, sets, costOf, need) {
   const bad = weightings.findIndex((weighting) => !isWeighting(weighting, sets.length));
   if (bad >= 0) return `weighting ${bad} does not fit these conflicts`;
@@ -262,8 +261,8 @@ function isWeighting({ over, sets, shares }, count) {
   );
 }
 
-// The branch from the root to a node: rows that are mistakes (true) or right (false), what the
-// mistakes cost, and how many of them each set has.
+// A branch of a tree, from the root to a node: the rows that are assumed to be mistakes (true) or
+// right (false), the cost of these mistakes, and their number in each set.
 class Branch {
   constructor(sets, costOf) {
     Object.assign(this, { sets, costOf, branched: new Map(), spent: 0n });
@@ -274,7 +273,7 @@ class Branch {
     });
   }
 
-  // Take a row as a mistake, if the tree may branch on it.
+  // Assume that a row is a mistake, if the tree may branch on it; return whether it may.
   giveUp(row) {
     if (this.branched.has(row) || this.costOf(row) === null) return false;
     this.count(row, 1);
@@ -282,7 +281,7 @@ class Branch {
     return true;
   }
 
-  // Turn a mistake into a right row; a row that was right is open again, and true is returned.
+  // Assume that a mistake is right instead; if it was right, remove the row and return true.
   turn(row) {
     if (!this.branched.get(row)) return this.branched.delete(row);
     this.count(row, -1);

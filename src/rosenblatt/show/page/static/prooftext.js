@@ -1,5 +1,5 @@
-// Prooftext: proofs as JSON text with a checksum, as src/rosenblatt/evidence/proof.py reads and writes
-// them, and the checksums by which a proof recognizes its data.
+// Prooftext: reads and writes proofs as JSON text with checksums, as
+// src/rosenblatt/evidence/proof.py does.
 
 const FORMAT = "rosenblatt proof 3";
 const KEYS = ["checksum", "claim", "conflicts", "data", "format", "weights", "x0"];
@@ -12,7 +12,8 @@ export function refuse(message) {
   throw new ProofError(message);
 }
 
-// Read a proof from its text, with integers as BigInt. Everything but what Python writes is refused.
+// Read a proof from its text, with integers as BigInt. Any text that Python would not write is
+// refused.
 export function readProof(text) {
   const { checksum, ...content } = parse(text);
   if (content.format !== FORMAT) refuse(STRANGE);
@@ -88,7 +89,7 @@ function nonEmpty(value) {
   return readList(value).length ? value : refuse(STRANGE);
 }
 
-// Read numbers of rows or sets; one that is too large for a double is too large for a row as well.
+// Read numbers of rows or sets as doubles; a number that a double cannot hold is not valid anyway.
 function readNumbers(list) {
   return readList(list).map((v) => (typeof v === "bigint" ? Number(v) : refuse(STRANGE)));
 }
@@ -120,8 +121,8 @@ function hexOf(number) {
   return `${sign}0x${lead}.${digits.toString(16).padStart(13, "0")}p${power < 0 ? "" : "+"}${power}`;
 }
 
-// Write a proof {claim, weights, parts} about points with x0 = 1, as Python reads it; with several
-// `labels`, about the rows of `againstRivals`, which contain x0.
+// Write a proof {claim, weights, parts} about points with x0 = 1. With more than two labels, X and
+// y are the rows of `againstRivals`, which contain x0.
 export function proofText({ claim, weights, parts, labels }, X, y) {
   const hex = (v) => (v < 0n ? `-0x${(-v).toString(16)}` : `0x${v.toString(16)}`);
   const content = {
@@ -156,7 +157,7 @@ function pythonJson(value) {
   return `{${entries.map((key) => `${pythonJson(key)}: ${pythonJson(value[key])}`).join(", ")}}`;
 }
 
-// Return the checksum of examples by which a proof recognizes its data.
+// Return the checksum of examples, by which a proof recognizes its data.
 export function fingerprint(X, y, x0) {
   const head = new TextEncoder().encode(`${X.length} ${X[0].length} ${hexOf(x0 + 0)}`);
   const bytes = new Uint8Array(head.length + 9 * X.length);

@@ -1,6 +1,6 @@
-// RandomGenerator: the random numbers of NumPy's `default_rng(seed)`, bit for bit, so that a seed gives the
-// same run here and in Python. The generator is PCG64 by M. E. O'Neill, seeded by SeedSequence.
-// Integers of 128 bits are four words of 32 bits, the lowest first.
+// Random: the random numbers of NumPy's `default_rng(seed)`, bit for bit, so that a seed gives the
+// same run here and in Python. The generator is PCG64 by M. E. O'Neill, seeded by NumPy's
+// SeedSequence. Integers of 128 bits are four words of 32 bits, the lowest first.
 
 const [K, L, M, N] = [0x9fccf645, 0x4385df64, 0x1fc65da4, 0x2360ed05]; // the multiplier
 const WORD = 2 ** 32;
@@ -55,6 +55,7 @@ export class RandomGenerator {
     return low + (high - low) * this.random();
   }
 
+  // Return 32 random bits: half of 64, the other half of which is returned next.
   word() {
     this.half = !this.half;
     if (!this.half) return this.kept[0];

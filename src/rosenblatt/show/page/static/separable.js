@@ -1,21 +1,31 @@
-// Separable: can a line, or a w for each label, classify every example correctly? Decided in
-// integers, with a proof.
+// Separable: decides in integers whether a line, or a w for each label, classifies every example
+// correctly, and finds a proof.
 //
-// Rows z are the examples times their signs, y·(1, x1, x2). Of more than two labels there is a row
-// for each competing label, with (1, x1, x2) in the block of the right label and its negative in
-// the block of the competing one. So w·z > 0 says that a row is classified correctly. The point x
-// of the convex hull of the rows that is nearest to 0 decides. If it is not 0, it is the w of the
-// widest margin, and its length is ρ. If it is 0, its multipliers λ have Σ λ z = 0, and no w
-// classifies all of those rows correctly; then their span is projected away, and the same question
-// is decided for the rest.
-import { digitsOf, inner, isZero, lowestTerms, onGrid, ratioOf, rootOf, summed } from "./exact.js";
+// Rows z are the examples times their signs, y·(1, x1, x2). With more than two labels, there is a
+// row for each competing label, with (1, x1, x2) in the block of the right label and its negative
+// in the block of the competing label. So a row is classified correctly if w·z > 0. Let x be the
+// point of the convex hull of all rows that is nearest to 0. If x is not 0, it is the w with the
+// maximum margin, and its length is ρ. If x is 0, it has multipliers λ with Σ λ z = 0, and no w
+// classifies all of these rows correctly; then their span is projected away, and the rest is
+// decided in the same way.
+import {
+  digitsOf,
+  inner,
+  isZero,
+  lowestTerms,
+  onGrid,
+  ratioOf,
+  rootOf,
+  summed,
+} from "./numbers.js";
 
-const LONGEST = 400; // binary digits of an integer of several labels: more would take too long
-const ON_THE_MARGIN = 1e-7; // rows this near to the margin, relative to ρ, are on it
-const TOO_FINE = "Not decided here: some numbers are too far apart in size. The Python lines do.";
+const LONGEST = 400; // binary digits with more than two labels; larger integers would take too long
+const ON_THE_MARGIN = 1e-7; // rows so near to the margin, relative to ρ, are support vectors
+const TOO_FINE =
+  "Not decided here, because some numbers differ too much in size. The exported Python code decides it.";
 
-// Decide about points [x1, x2] with labels -1 and 1: {name, margin, radius, bound, line, support,
-// conflicts, proof}; `bound` is R²/ρ², the maximum number of updates of PLA from w = 0.
+// Decide for points [x1, x2] with labels -1 and 1. Return {name, margin, radius, bound, line,
+// support, conflicts, proof}; `bound` is R²/ρ², the maximum number of updates of PLA from w = 0.
 export function separable(points, targets) {
   const { augmented, power } = augmentedRows(points);
   const Z = augmented.map((x, n) => (targets[n] > 0 ? x : negative(x)));
@@ -25,9 +35,9 @@ export function separable(points, targets) {
   return { ...found, line: weights, support: on, conflicts };
 }
 
-// Decide about points of more than two labels, given by their places: {name, margin, radius, bound,
-// weights, pairs, shares, ties, proof}. Pairs are [example, competing label]: those on the margin, or
-// those in conflict, with shares that sum to 1. Ties are the [label, competing label] of all conflicts.
+// Decide for points with labels 0 to K - 1. Return {name, margin, radius, bound, weights, pairs,
+// shares, ties, proof}. Pairs are [example, competing label]: those on the margin, or those in
+// conflict, with shares that sum to 1. Ties are the [label, competing label] of all conflicts.
 export function separableLabels(points, targets, K) {
   const { augmented, power } = augmentedRows(points);
   const pairs = targets.flatMap((y, n) =>
@@ -68,7 +78,7 @@ function squaredRadius(Z) {
   return Z.map((z) => inner(z, z)).reduce((most, square) => (square > most ? square : most), 0n);
 }
 
-// Return what is known about rows before anything is decided.
+// Return the verdict as far as it is known before anything is decided.
 function undecided(Z, power) {
   const radius = rootOf(squaredRadius(Z), 1n, power);
   return { margin: null, radius, bound: null, weights: null, on: [] };
@@ -100,7 +110,7 @@ function findConflict(Z) {
   return { name, first, parts, proof: { claim: name, ...shown } };
 }
 
-// Facial reduction: find rows with multipliers, project their span away, and go on with the rest.
+// Facial reduction: find rows in conflict, project their span away, and continue with the rest.
 function reduceFaces(Z) {
   const parts = [];
   let [basis, seen] = [null, Z];
@@ -119,8 +129,8 @@ function reduceFaces(Z) {
   }
 }
 
-// Join the multipliers of all rounds. Where their rows do not span everything, the other rows, which
-// then lie in their span, get multipliers too.
+// Join the multipliers of all conflicts. If their rows do not span the whole space, the other rows,
+// which then lie in their span, get multipliers too.
 function joinAll(Z, parts) {
   let carried = parts.reduce((all, part) => join(Z, all, part));
   const others = Z.map((_, n) => n).filter((n) => !carried.rows.includes(n));
@@ -165,9 +175,9 @@ function contradiction(Z) {
   return null;
 }
 
-// Find the point of the convex hull of integer vectors that is nearest to 0, by Wolfe's method: take
-// a face and its nearest point, find a vector below it, and go on with the face and that vector.
-// Returns {x, rows, multipliers}: x = Σ m z over these rows is the nearest point times Σ m.
+// Find the point nearest to 0 in the convex hull of integer vectors, by Wolfe's method: take a face
+// and its nearest point, find a vector nearer to 0 than that, and continue with the face and this
+// vector. Return {x, rows, multipliers}: x = Σ m z over these rows is the nearest point times Σ m.
 function nearestPoint(Z) {
   const floats = toFloats(Z);
   let face = faceOf(Z, [0], [1n]);
@@ -189,8 +199,9 @@ function faceOf(Z, rows, multipliers) {
   return { rows, multipliers: m, x };
 }
 
-// Find the nearest point of a face with one more corner: that of the affine space through its
-// corners, or the last point of the face on the way there, without the corners that it leaves.
+// Find the nearest point of a face with one more corner: the nearest point of the affine space
+// through its corners or, if that is outside, the last point of the face on the way there. Corners
+// without a weight are removed.
 function withCorner(Z, { rows, multipliers }, next) {
   let [corners, now] = [
     [...rows, next],
@@ -206,7 +217,7 @@ function withCorner(Z, { rows, multipliers }, next) {
   }
 }
 
-// Move from weights towards others, both as shares of their sums, until the first of them is 0.
+// Move from weights toward others, both as shares of their sums, until the first weight becomes 0.
 function moveTowards(now, wanted) {
   const [a, b] = [summed(now), summed(wanted)];
   const from = now.map((m) => m * b);
@@ -231,7 +242,8 @@ function combination(basis, v) {
   return solve(basis.map((u) => [...basis.map((other) => inner(u, other)), inner(u, v)]));
 }
 
-// Solve equations with a positive definite matrix and their right sides, without fractions.
+// Solve equations with a positive definite matrix without fractions. The last column is the right
+// side.
 function solve(table) {
   const size = table.length;
   let scale = 1n;
@@ -248,7 +260,7 @@ function solve(table) {
   return { parts: table.map((row) => row[size]), scale };
 }
 
-// Return vectors as doubles of about length 1, for guesses only.
+// Return vectors as doubles of length about 1, which are used for guesses only.
 function toFloats(Z) {
   let most = 1n;
   for (const z of Z) for (const v of z) most = v > most ? v : -v > most ? -v : most;
@@ -265,7 +277,7 @@ function indexOfLowest(floats, x) {
   return best;
 }
 
-// Return the numbers of linearly independent vectors that span what all of them span.
+// Return the positions of linearly independent vectors that span the same space as all of them.
 function independentOf(vectors) {
   const free = [];
   let left = vectors;

@@ -13,11 +13,11 @@ const DATA = {
   credit: "Credit, two features",
   three: "Three labels",
 };
-// The names of the same choices for more than two labels.
+// Names of the options of `zero` for more than two labels.
 const EQUAL = { ...SIGN_OF_ZERO, negative: "the earlier label's", positive: "the later label's" };
 
-// `changed(values)` is called with the part of the state that the user has changed, `add(x, y)` with
-// the coordinates of a new example, `open(file)` with a file that was chosen.
+// `changed(values)` is called with the part of the state that the user has changed, `add(x, y)`
+// with the coordinates of a new example, `open(file)` with a file that was chosen.
 export class Settings {
   constructor(form, file, { changed, add, open }) {
     this.form = form;
@@ -107,8 +107,8 @@ export class Settings {
     );
   }
 
-  // More than two labels have a w each, which starts at 0 unless a link says otherwise, and equal
-  // scores in place of sign(0).
+  // With more than two labels there is no field for w(0), and equal scores take the place of
+  // sign(0).
   showLabels({ many }) {
     this.startFields.hidden = many;
     this.zero.label.textContent = many ? "Equal scores are" : "sign(0) is";
@@ -206,7 +206,7 @@ function isValid(input) {
   return valid;
 }
 
-// A field to choose a file with, for users who cannot drop one on the page.
+// Create a field to choose a file, for users who cannot drop one on the page.
 function fileField(open) {
   const input = make("input", {
     type: "file",
@@ -216,7 +216,7 @@ function fileField(open) {
   return make("label", { class: "field" }, make("span", {}, "Open a file"), input);
 }
 
-// Two coordinates and a button, to type an example.
+// Create two fields for coordinates, and a button that adds the example.
 function coordinateFields(add) {
   const addThere = () => {
     if ([x, y].every(isValid)) add(Number(x.value), Number(y.value));

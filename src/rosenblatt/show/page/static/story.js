@@ -1,5 +1,5 @@
-// Story: a run and what is proved about its examples, for any t. It comes from train.js or from
-// Python; show/story.py describes it.
+// Story: a training run and its verdict, with the state at any t. It is created by train.js or by
+// Python; show/story.py describes its JSON.
 import { markOf } from "./drawing.js";
 import { isWrong } from "./mistakes.js";
 import { unpack } from "./numbers.js";
@@ -39,7 +39,8 @@ export class Story {
     return this.all && Array.from(this.all.subarray(t * this.size, (t + 1) * this.size));
   }
 
-  // Return [c, a, b] of the line c + a·x1 + b·x2 = 0 of w(t); of more labels, of the score of each.
+  // Return the planes of w(t), as described in geometry.js: one, or one per label if there are more
+  // than two.
   planes(t) {
     const count = this.many ? this.K : 1;
     return Array.from({ length: count }, (_, k) => {
@@ -61,12 +62,12 @@ export class Story {
     return this.marks[place];
   }
 
-  // Return the competing label of update t, of more than two labels.
+  // Return the competing label of update t; null if there are only two labels.
   rival(t) {
     return this.rivals ? this.rivals[t - 1] : null;
   }
 
-  // Return the name of example n: its number in the data, counted from 1 unless the data say otherwise.
+  // Return the name of example n: its name in the data, or its number, by default from 1.
   name(n) {
     const { row_names, first = 1 } = this.json;
     return row_names ? row_names[n] : (this.numbers ? this.numbers[n] : n) + first;
@@ -100,7 +101,7 @@ export class Story {
     return { t: best[0], mistakes: best[1] };
   }
 
-  // Return the number of mistakes of w(t); of very many t, not all were counted before.
+  // Return the number of mistakes of w(t), which is counted now if it was not counted before.
   count(t) {
     if (t % this.every === 0) return this.counts[t / this.every];
     if (this.countedAt !== t) [this.countedAt, this.counted] = [t, this.mistaken(t).length];
@@ -111,7 +112,7 @@ export class Story {
     return !this.json.features;
   }
 
-  // Return the examples that w(t) misclassifies, exact where rounding could decide.
+  // Return the examples that w(t) misclassifies, in exact arithmetic where rounding could matter.
   mistaken(t) {
     const w = this.all && this.all.subarray(t * this.size, (t + 1) * this.size);
     if (!w || (!this.flat && !this.table)) return [];
@@ -123,7 +124,7 @@ export class Story {
     return wrong;
   }
 
-  // Return the features of example n; none if they were too many to send.
+  // Return the features of example n, or an empty list if there were too many to send.
   row(n) {
     if (this.flat) return this.points[n];
     const d = this.size / (this.many ? this.K : 1) - (this.json.intercept ? 1 : 0);

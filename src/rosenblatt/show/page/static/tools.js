@@ -1,7 +1,7 @@
-// Tools: the toolbar that edits the examples, the buttons of the page, its keys and its tour.
+// Tools: the toolbar for examples, the buttons at the top of the page, the keys and the tour.
 import { DEFAULTS } from "./address.js";
-import { MARKS } from "./drawing.js";
 import { button, clear, make, movesOf } from "./controls.js";
+import { MARKS } from "./drawing.js";
 
 const TOOLS = [
   ["o", "○", "Add circles: key o"],
@@ -61,7 +61,7 @@ export function pageTools(nav, actions) {
       item("Picture (PNG)", actions.png),
       item("Picture (SVG)", actions.svg),
       item("Examples (CSV)", actions.csv),
-      item("Python lines", actions.python),
+      item("Python code", actions.python),
       item("Proof (JSON)", actions.proof),
       item("This page (HTML)", actions.page),
     ),
@@ -77,7 +77,7 @@ export function pageTools(nav, actions) {
   clear(
     nav,
     button("Tour", "A tour in four steps", actions.tour),
-    button("Copy link", "Copy a link to exactly this", actions.link),
+    button("Copy link", "Copy a link to the page as it is now", actions.link),
     menu,
     large,
     theme,
@@ -87,7 +87,7 @@ export function pageTools(nav, actions) {
 
 // Show Python code in a dialog, to read, copy or save.
 export function pythonWindow(lines, saved, copied) {
-  const dialog = make("dialog", { class: "code", "aria-label": "Python lines" });
+  const dialog = make("dialog", { class: "code", "aria-label": "Python code" });
   const close = button("Close", null, () => dialog.close());
   dialog.append(
     make("h2", {}, "The same run in Python"),
@@ -107,8 +107,9 @@ export function pythonWindow(lines, saved, copied) {
 }
 
 export const KEYS =
-  "Keys: space plays, → and ← step, Home rewinds; o, x, m, e choose a tool, 1 to 5 a label, z undoes; " +
-  "l large type, d dark. In the picture: arrows and Enter.";
+  "Keys: space plays; → and ← go one update forward and back, Home to the start; o, x, m and e choose " +
+  "a tool, 1 to 5 a label; z undoes; l is large type, d is dark. In the picture, the arrow keys move a " +
+  "cursor, and Enter uses the tool there.";
 
 // Handle a key, wherever the focus is.
 export function pressed(page, event) {
@@ -147,7 +148,7 @@ const PLA = {
   proof: false,
 };
 
-// The four steps of the lecture; `spot` is the element that a step describes.
+// The four steps of the tour; `spot` is the element that a step describes.
 export const TOUR = [
   {
     title: "1. The hypothesis",
@@ -202,7 +203,7 @@ export class Tour {
     this.actions = actions;
   }
 
-  // Tell the style sheet the height of the tour, so that the picture still fits on a projector.
+  // Pass the height of the tour to the style sheet, so that the picture still fits on a projector.
   makeRoom() {
     document.documentElement.style.setProperty("--tour", `${this.element.offsetHeight}px`);
   }

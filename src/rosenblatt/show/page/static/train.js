@@ -1,18 +1,17 @@
-// Train: run an algorithm on examples, decide about them, and return the story that the player
-// shows. show/story.py describes what a story holds; those from Python have the same numbers.
+// Train: runs an algorithm on examples, decides separability, and returns the story that the player
+// shows. show/story.py describes stories, and writes the same numbers for the same run.
 import { online, pla, pocket, ratchet } from "./algorithms.js";
-import { RandomGenerator } from "./random.js";
-import { ratioOf } from "./exact.js";
 import { projected } from "./geometry.js";
 import { countMistakes, reachOf, updateRule } from "./mistakes.js";
-import { counted, grouped } from "./numbers.js";
+import { counted, grouped, ratioOf } from "./numbers.js";
 import { againstRivals, checkClaim, checkProof } from "./proof.js";
+import { RandomGenerator } from "./random.js";
 import { separable, separableLabels } from "./separable.js";
 
 const ALGORITHMS = { pla, pocket, ratchet, online };
 export const ZEROS = { mistake: 0, negative: -1, positive: 1 };
-const MOST_PAIRS = 2 ** 20; // of a w(t) and an example; above, the player counts when it shows a t
-const MOST_NUMBERS = 2 ** 16; // larger tables would keep the page waiting for the check
+const MOST_PAIRS = 2 ** 20; // of a w(t) and an example; beyond, mistakes are not counted at every t
+const MOST_NUMBERS = 2 ** 16; // the proof of a larger table is not checked, which would take too long
 const ONE_KIND = "Training needs two labels; add an example of another label";
 const ENDED = {
   "no mistakes": "a full epoch made no mistake",
@@ -20,10 +19,9 @@ const ENDED = {
   "end of stream": "every example was visited once",
 };
 
-// `plane` is {points, targets, names, labels, marks}. For more or fewer than two features it also
-// has {X, features, verdict}, where the verdict is Python's. `settings` are those of the address.
-// The targets are labels: -1 and 1, or, of more than two, their places in `labels`; `marks` says how
-// each is drawn.
+// Train on `plane`, which is {points, targets, names, labels, marks}, or for more or fewer than two
+// features has {X, features, verdict} as well, with a verdict from Python. Targets are -1 and 1 or,
+// for more than two labels, positions in `labels`; `marks` says how each label is drawn.
 export function train(plane, settings) {
   const X = plane.X || plane.points;
   const D = { X, y: plane.targets, K: plane.labels.length, reach: reachOf(X) };
@@ -81,7 +79,7 @@ function ruleOf({ algorithm, order, zero, eta, start, random_state, max_updates 
   };
 }
 
-// Return w(0) … w(T), one after the other, by making the updates again.
+// Repeat the updates, and return w(0) … w(T), one after the other.
 function weightsAlong(D, { eta, start }, updates) {
   const size = start.length;
   const weights = new Float64Array((updates.length + 1) * size);
@@ -111,7 +109,7 @@ function summaryOf(run, N, algorithm) {
   return run.mistakes ? `${ended}; ${whose} ${left} examples` : ended;
 }
 
-// Decide in the plane, and check the proof by code that did not find it.
+// Decide separability in the plane, and check the proof independently.
 function planeVerdict({ points, targets }, K) {
   if (K > 2) return labelsVerdict(points, targets, K);
   const found = separable(points, targets);
@@ -121,7 +119,7 @@ function planeVerdict({ points, targets }, K) {
   return { ...found, explanation, conflicts };
 }
 
-// Decide about more than two labels in the plane, and check the proof.
+// Decide separability of more than two labels in the plane, and check the proof.
 function labelsVerdict(points, targets, K) {
   const found = separableLabels(points, targets, K);
   if (found.proof) {
@@ -131,7 +129,7 @@ function labelsVerdict(points, targets, K) {
   return found;
 }
 
-// Return the advice to divide each column by its largest entry, with the bound that would give.
+// Return the advice to divide each column by its largest entry, with the bound that results.
 function scalingAdvice({ line, margin }, points) {
   const scales = [0, 1].map((j) => Math.max(...points.map((x) => Math.abs(x[j]))) || 1);
   const all = [1, ...scales];
@@ -161,7 +159,7 @@ function commonPoint(rows, shares, points, targets) {
   return common;
 }
 
-// Project what Python has proved about all features to the plane of the picture.
+// Project Python's verdict on all features to the plane of the picture.
 function projectVerdict(found, { X, points, lineOf, targets }) {
   const verdict = checkedVerdict(found, X, targets);
   const conflicts = verdict.conflicts.map((conflict) => ({
@@ -171,7 +169,7 @@ function projectVerdict(found, { X, points, lineOf, targets }) {
   return { ...verdict, conflicts, line: verdict.weights && lineOf(verdict.weights) };
 }
 
-// Check the proof of Python's verdict, once; a verdict whose proof fails counts as undecided.
+// Check the proof of Python's verdict once; if the proof is wrong, the verdict is "undecided".
 function checkedVerdict(verdict, X, targets) {
   if (!verdict) return undecided(BEYOND);
   if (verdict.name === "undecided") return verdict;
@@ -180,7 +178,8 @@ function checkedVerdict(verdict, X, targets) {
 }
 
 const BEYOND =
-  "This page decides in the plane; rosenblatt watch, given the file, decides about all features.";
+  "This page decides separability for two features only. To decide it for all features, open the file " +
+  "with `rosenblatt watch`.";
 const CHECKED = new WeakMap();
 
 function withCheckedProof(verdict, X, targets) {

@@ -1,5 +1,6 @@
-// Report: the player with its run, and the pictures below it.
+// Embedded: the player in a report, with pictures of its own, and the player in a notebook.
 import { drawLogSqueeze, drawMargins } from "./charts.js";
+import { movesOf } from "./controls.js";
 import { CanvasPen, markOf, paletteOf, Sheet } from "./drawing.js";
 import { frameOf } from "./geometry.js";
 import { drawPlane } from "./plane.js";
@@ -45,4 +46,48 @@ function drawScene(pen, { width, height, palette }, data) {
   };
   const frame = frameOf(story, width, height);
   drawPlane(pen, { story, t: 0, part: 1, frame, palette, wrong: data.wrong });
+}
+
+// Mount the player in a notebook, as anywidget asks for; return a function that removes it. A
+// shadow root keeps the style sheets of the notebook away.
+export function render({ model, el }) {
+  // Remove the picture that a saved notebook shows without a kernel.
+  for (const still of document.querySelectorAll(`.${model.get("mark")}`)) still.remove();
+  const host = document.createElement("div");
+  const root = host.attachShadow({ mode: "open" });
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(model.get("_style"));
+  root.adoptedStyleSheets = [sheet];
+  const element = document.createElement("div");
+  element.tabIndex = 0;
+  root.append(element);
+  el.append(host);
+  const player = mountPlayer(element, model.get("story"), {
+    t: model.get("t"),
+    moved(t) {
+      model.set("t", t);
+      model.save_changes();
+    },
+  });
+  element.addEventListener("keydown", (event) => pressed(player, event));
+  const other = () => player.setStory(model.get("story"), model.get("t"));
+  const moved = () => model.get("t") === player.t || player.show(model.get("t"));
+  model.on("change:story", other);
+  model.on("change:t", moved);
+  return () => {
+    model.off("change:story", other);
+    model.off("change:t", moved);
+    player.end();
+    host.remove();
+  };
+}
+
+// Handle a key, and keep it from the notebook, which would move to another cell.
+function pressed(player, event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  event.stopPropagation();
+  const actions = movesOf(player);
+  if (!(event.key in actions) || event.target.matches("input[type=range], select")) return;
+  event.preventDefault();
+  actions[event.key]();
 }
