@@ -80,7 +80,7 @@ def _train(X: Any, y: Any) -> Story:
 
 
 def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
-    """Draw a scene as SVG, for viewers that cannot show the widget."""
+    """Draw examples and regions as SVG, for viewers that cannot show widgets."""
     box, regions = scene.box, scene.regions
     (left, bottom), _, (right, top), _ = box
 

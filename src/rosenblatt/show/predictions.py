@@ -1,4 +1,4 @@
-"""Predict the labels of a file in batches, with reasons, and write them to a file."""
+"""Predict the labels of a file in batches, explain them, and write them to a file."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Terminal:
 
 
 def _csv_of(table: Any, header: bool) -> bytes:
-    """Return a table as CSV that keeps all bits of floats, with quotes only if needed."""
+    """Return a table as CSV with exact floats, and quotes only where needed."""
     columns, names = {}, io.StringIO()
     if header:
         cells.writer(names, lineterminator="\n").writerow(table.column_names)
@@ -151,7 +151,7 @@ class Reasons:
 
     @np.errstate(all="ignore")
     def of(self, X: Any) -> list[str]:
-        """Return, as text, the features that contributed most to each row's prediction."""
+        """Describe, for each row, the features that contributed most to its prediction."""
         h, over = self.hypothesis, [""] * X.shape[0]
 
         def weights(rows: Any) -> Any:
@@ -189,7 +189,7 @@ class Reasons:
 def predict_batches(
     model: Model, source: Source, layout: Layout, more: tuple[bool, bool]
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Yield each batch of rows with added columns of predictions, and the predicted codes.
+    """Yield each batch of rows with columns of predictions added, and the label codes.
 
     `more` says whether to add the reasons of each row, and the scores of all labels.
     """
@@ -226,21 +226,21 @@ def _predict(
     gaps = y == none
     labels = pa.array(model.classes_.tolist())
     places = pa.array(np.maximum(y, 0), mask=gaps)  # y is -1 or +1, or a position
-    columns[_free("prediction", columns)] = labels.take(places)
+    columns[_free_name("prediction", columns)] = labels.take(places)
     ahead = h.lead(scores, y)[0] if isinstance(h, JointHypothesis) else scores
-    columns[_free("score", columns)] = pa.array(ahead, mask=gaps)
+    columns[_free_name("score", columns)] = pa.array(ahead, mask=gaps)
     if every and scores.ndim > 1:
         for label, each in zip(model.target.spellings, scores.T, strict=True):
-            columns[_free(f"score of {label}", columns)] = pa.array(each, mask=gaps)
+            columns[_free_name(f"score of {label}", columns)] = pa.array(each, mask=gaps)
     if reasons is not None:
         texts = pa.array(reasons.of(X), pa.string())
         at = np.cumsum(~gaps) - 1
-        columns[_free("reasons", columns)] = texts.take(pa.array(at, mask=gaps))
+        columns[_free_name("reasons", columns)] = texts.take(pa.array(at, mask=gaps))
     return pa.table(columns), y
 
 
-def _free(name: str, taken: dict[str, Any]) -> str:
-    """Return `name`, with underscores added until it is not in `taken`."""
+def _free_name(name: str, taken: dict[str, Any]) -> str:
+    """Add underscores to a column name until no other column has it."""
     while name in taken:
         name += "_"
     return name
@@ -261,7 +261,7 @@ class PredictionCounts:
         self.unseen, self.tested = UnseenCategories(known), True
 
     def count(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
-        """Yield each table after counting its predictions."""
+        """Count the predictions of each table, and yield the table."""
         for batch, codes in batches:
             predicted = codes[codes != self.target.none]
             self.rows += len(codes)

@@ -76,12 +76,12 @@ class Report:
     html: str
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file, which is replaced as a whole.
+        """Write the page to a file.
 
         Parameters
         ----------
         path : path
-            File to write, or to replace.
+            File to write. An existing file is replaced once the new one is complete.
         """
         write_text(path, self.html)
 
@@ -166,7 +166,7 @@ def report(clf: Any, X: Any, y: Any) -> Report:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Content of a report, as the template takes it."""
+    """Content of a report: sentences, examples, model, verdict and training."""
 
     title: str
     facts: Sequence[tuple[str, str]]  # names and sentences, in order
@@ -179,12 +179,12 @@ class Findings:
 
 
 def _page(found: Findings) -> Report:
-    """Fill in the template of the report."""
+    """Fill in the HTML template of the report."""
     examples, h = found.examples, found.hypothesis
     many = examples.multiclass
     labels = examples.label_names
     proof = None if found.verdict is None else found.verdict.proof
-    story, cuts = _played(found)
+    story, cuts = _training_json(found)
     squeeze = None if story is None or any(story["start"]) else story["squeeze"]
     made = 0 if found.story is None else len(found.story.run.trace)
     known = made and squeeze is not None and squeeze["bound"] is not None
@@ -217,7 +217,7 @@ def _page(found: Findings) -> Report:
         scene=scene,
         undrawn=undrawn,
         marks=[f"{mark} {label}" for mark, label in zip(MARKS, labels, strict=False)],
-        margins=_margins(clearances(h, examples), np.ones(examples.n) if many else examples.y),
+        margins=_histograms(clearances(h, examples), np.ones(examples.n) if many else examples.y),
         strengths=ranked,
         largest=max(strongest.values(), default=0.0) or 1.0,
         most_features=max(SOME_FEATURES, MOST_FEATURES // wide),
@@ -225,14 +225,14 @@ def _page(found: Findings) -> Report:
         rule="" if many else describe_rule(labels[1], h.threshold),
         wrong=len(wrong),
         columns=features,
-        mistakes=list(_mistakes(found, wrong, features, labels)),
+        mistakes=list(_mistake_rows(found, wrong, features, labels)),
     )
     # Names may contain control characters, such as those that reverse the direction of text.
     return Report(sanitize(page, "\n\t"))
 
 
-def _played(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the training as JSON for the animation, or None, and notes to print with it."""
+def _training_json(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the training as JSON for the animation, or None, and notes about it."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
@@ -267,8 +267,8 @@ def _template() -> jinja2.Template:
     return environment.from_string(files(__package__).joinpath("report.html.j2").read_text("utf-8"))
 
 
-def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
-    """Return a histogram of the distances from the boundary, for each of two labels.
+def _histograms(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
+    """Return histograms of the examples' distances from the boundary, one per label.
 
     `far` is the distance at the ends of the histograms; larger ones are counted in the last bars.
     """
@@ -279,10 +279,10 @@ def _margins(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
     return {"no": no, "yes": yes, "far": f"{far:.3g}"}
 
 
-def _mistakes(
+def _mistake_rows(
     found: Findings, wrong: NDArray[np.intp], features: list[str], labels: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the misclassified examples that are farthest from the boundary, as table rows."""
+    """Yield the table of misclassified examples, farthest from the boundary first."""
     examples, h = found.examples, found.hypothesis
     names = examples.feature_names
     columns = [names.index(name) for name in features]

@@ -70,7 +70,7 @@ def area(polygon: Polygon) -> float:
 
 
 class Boundary(NamedTuple):
-    """Line c + a·x1 + b·x2 = 0 in the plane, or the score that is zero on this line."""
+    """Score c + a·x1 + b·x2 in the plane, and the line on which it is zero."""
 
     c: float
     a: float
@@ -97,9 +97,9 @@ class Boundary(NamedTuple):
 
 @dataclass(frozen=True)
 class Regions:
-    """Convex regions of the plane, one per label, in which this label has the highest score.
+    """Regions of the plane in which each label has the highest score.
 
-    With two labels, the score of the first is 0.
+    Regions are convex. With two labels, the score of the first is 0.
 
     Examples
     --------
@@ -120,11 +120,11 @@ class Regions:
         return any(score != self.scores[0] for score in self.scores)
 
     def between(self, k: int, r: int) -> Boundary:
-        """Return the line between two labels; the first scores higher where it is positive."""
+        """Return the line between two labels, positive where the first scores higher."""
         return Boundary(*(p - q for p, q in zip(self.scores[k], self.scores[r], strict=True)))
 
     def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return each label's region in a box, at least `distance` away from all other regions."""
+        """Return the region of each label in a box, at least `distance` from all others."""
         if not self.differ:
             return []
         labels, parts = range(len(self.scores)), []
@@ -173,7 +173,7 @@ class View:
         return found
 
     def lines(self, W: Floats, x0: float) -> Floats:
-        """Return c, a, b of the line in which each hyperplane intersects the plane."""
+        """Return c, a, b of the lines in which hyperplanes intersect the plane."""
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
@@ -185,8 +185,9 @@ class View:
 
 
 def view_of(examples: Examples, h: Hypothesis, beside: Floats | None = None) -> View:
-    """Choose a plane to draw, in which the decision boundary consists of lines.
+    """Choose the plane in which examples and decision boundary are drawn.
 
+    In this plane the decision boundary consists of lines.
     Two features are drawn as they are. More features are projected onto w and a direction
     orthogonal to it: the first remaining principal direction, or that of the vector `beside`.
     Every row is then on its true side of the line and at its true distance. For more than two
@@ -284,7 +285,7 @@ class Scene:
         return [(left, bottom), (right, bottom), (right, top), (left, top)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the scene as JSON, to be drawn in the browser."""
+        """Return the picture's content as JSON, to be drawn in the browser."""
         many = len(self.labels) > 2
         scores = self.regions.scores if many else self.regions.scores[1:]
         return {
@@ -301,7 +302,7 @@ class Scene:
 def scene_of(
     examples: Examples, h: Hypothesis, view: View | None = None, must: tuple[int, ...] = ()
 ) -> Scene:
-    """Project examples and a hypothesis onto a plane for drawing.
+    """Project examples and a classifier onto a plane for drawing.
 
     Of very many examples, a sample that includes the rows `must` is drawn.
     """
@@ -378,9 +379,9 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
 
 
 def _unit(v: Floats, without: Floats | None = None) -> tuple[Floats, float]:
-    """Return v scaled to length 1, and its length; zeros if it has none.
+    """Return v scaled to length 1, and its length before; zeros stay zeros.
 
-    If a direction `without` is given, v is first replaced by its part orthogonal to it.
+    If a direction `without` is given, only the part of v orthogonal to it is used.
     """
     if without is not None:
         rest = v - without * (without @ v)

@@ -1,4 +1,4 @@
-"""Story: a training run as JSON, with everything that the animation player draws.
+"""Write a training run as JSON for the animation (a story).
 
 `mountPlayer(element, story)` of ``page/static/player.js`` draws the result of `Story.to_json` in a
 report and in a notebook. On the page, ``page/static/train.js`` computes the same JSON.
@@ -114,7 +114,7 @@ class Story:
         return self.examples.d != 2
 
     def to_json(self) -> dict[str, Any]:
-        """Return the story as JSON for the animation player."""
+        """Return the training run as JSON for the animation."""
         examples, trace, run = self.examples, self.run.trace, self.run
         origin, x0, view = trace.known_origin(), examples.x0, view_of(examples, run.hypothesis)
         weights = weights_along(trace)
@@ -188,7 +188,7 @@ class Story:
         return {**proved, "line": line}
 
     def _squeeze_json(self) -> dict[str, Any] | None:
-        """Return ‖w(t)‖², its two bounds, and the cosine of the angle to the optimal w.
+        """Return ‖w(t)‖², its two bounds, and its angle to the maximum-margin w, as JSON.
 
         At t the bounds are max(0, first + t·least)² and squared0 + t·most. `bound` is the t at
         which they meet: R²/rho² if w(0) = 0.
@@ -232,7 +232,7 @@ def packed(numbers: NDArray[Any], kind: str) -> dict[str, str]:
 
 
 def weights_along(trace: Trace) -> Floats:
-    """Replay the updates of a run, and return w(0) … w(T), one row for each t.
+    """Return the weights after each update of a run, w(0) … w(T), one row per t.
 
     Each row has an entry for w0, even without an intercept.
     """
@@ -291,7 +291,7 @@ def _pairs_json(verdict: Separability) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Capacity:
-    """Limits on the size of a story, which keep an HTML file small."""
+    """Limits on the number of examples and updates in one HTML file."""
 
     examples: int = 2000  # examples that are drawn
     updates: int = 5000  # updates that can be played
@@ -302,7 +302,7 @@ class Capacity:
 def excerpt(
     story: Story, most: Capacity = Capacity(), names: RowNames = FROM_ZERO
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a shortened story as JSON, and sentences that say what is left out.
+    """Shorten a training run for an HTML file; return its JSON and notes on what is cut.
 
     Mistakes are always counted on all examples, and examples keep their names.
 
@@ -351,7 +351,7 @@ def excerpt(
 
 
 def _count_updates(story: Story, most: Capacity) -> int:
-    """Return the number of updates that fit within the limits, from the first on."""
+    """Return how many of the first updates fit within the limits."""
     examples, rows = story.examples, story.run.trace.examples
     by_size = most.numbers // examples.size
     by_work = int(most.work / (examples.n * examples.entries_per_row))
@@ -380,7 +380,7 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
 
 
 def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
-    """Return a run of some rows only, renumbered by their positions in `rows`."""
+    """Return a run on some rows only, renumbered by their positions in `rows`."""
     origin = trace.known_origin()
     few = replace(origin, examples=origin.examples.some(rows))
     again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)

@@ -1,1 +1,1 @@
-"""The page: one HTML file that runs the algorithms in the browser and draws them."""
+"""Interactive page: one HTML file that trains and draws in the browser."""

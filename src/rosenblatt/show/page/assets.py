@@ -1,4 +1,4 @@
-"""Build the page as one HTML file, and the scripts and styles of widget and report."""
+"""Build the interactive page, and the scripts and styles of reports and notebooks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def text_of(name: str) -> str:
 
 
 def page_html(own: dict[str, Any] | None = None) -> str:
-    """Return the page as one self-contained HTML file, with the user's data if given."""
+    """Return the interactive page as one HTML file, with the user's data if given."""
     script, style = bundle(text_of("page.js")), "".join(map(text_of, STYLES))
     hashes = (hashlib.sha256(text.encode()).digest() for text in (script, style))
     digests = [f"sha256-{base64.b64encode(digest).decode('ascii')}" for digest in hashes]
@@ -65,7 +65,7 @@ def page_html(own: dict[str, Any] | None = None) -> str:
 
 
 def own_data(data: Data, most: int = MOST_NUMBERS) -> dict[str, Any]:
-    """Return the rows of a file and their verdict as JSON for the page.
+    """Return the rows of a data file and their verdict, as JSON for the page.
 
     If there are too many rows, a random sample is taken. The verdict is about all features; it is
     None for more than two labels.
@@ -126,7 +126,7 @@ def player_style() -> str:
 
 
 def widget_style() -> str:
-    """Return the style sheets of the widget, which apply to its element only."""
+    """Return the style sheets of the notebook widget, limited to its element."""
     style = player_style().replace(":root", ".rb-player").replace("@media (max", "@container (max")
     return (
         ":host { display: block; container-type: inline-size; }\n"
@@ -136,7 +136,7 @@ def widget_style() -> str:
 
 
 def widget_script() -> str:
-    """Return the widget as one JavaScript module, as anywidget loads it."""
+    """Return the notebook widget as one JavaScript module."""
     return bundle(text_of("embedded.js")) + "\nexport default { render };\n"
 
 

@@ -113,7 +113,7 @@ class GuaranteeDisplay:
     def _draw_squeeze(self, ax: Any) -> None:
         s, last = self.squeezed, len(self.squeezed.squared) - 1
         bound = self.promise.bound
-        shown = _moments(last)
+        shown = _plotted_t(last)
         title = plural(last, "update")
         if bound is not None and not s.squared[0]:
             title += f" (Novikoff bound: {floor_bound(bound):,})" if np.isfinite(bound) else ""
@@ -132,13 +132,13 @@ class GuaranteeDisplay:
         ax.plot(t, least, color=YES, linewidth=1.4, linestyle="--")
         dots = "o" if last <= 40 else None
         ax.plot(shown, s.squared[shown], color=INK, linewidth=1.8, marker=dots, markersize=3)
-        _name(ax, "t·R²", (t, most), NO, (-4, 6))
-        _name(ax, "t²·ρ²", (t, least), YES, (4, -10))
-        _name(ax, "‖w(t)‖²", (shown[-1:], s.squared[shown[-1:]]), INK, (-5, 5))
+        _label_curve(ax, "t·R²", (t, most), NO, (-4, 6))
+        _label_curve(ax, "t²·ρ²", (t, least), YES, (4, -10))
+        _label_curve(ax, "‖w(t)‖²", (shown[-1:], s.squared[shown[-1:]]), INK, (-5, 5))
 
     def _draw_cosine(self, ax: Any) -> None:
         s, last = self.squeezed, len(self.squeezed.cosine) - 1
-        shown = _moments(last)
+        shown = _plotted_t(last)
         style_axes(ax, ("updates t", "cosine of w(t) and w_f"), "w(t) turns towards w_f")
         ax.axhline(1.0, color=PALE, linewidth=0.9, linestyle=(0, (1, 2)))
         dots = "o" if last <= 40 else None
@@ -146,20 +146,20 @@ class GuaranteeDisplay:
         with np.errstate(invalid="ignore", divide="ignore"):
             floor = s.inner_least[shown] / np.sqrt(s.squared_most[shown])
         ax.plot(shown, floor, color=YES, linewidth=1.4, linestyle="--")
-        _name(ax, "√t·ρ/R", (shown, floor), YES, (-6, -12), "right")
+        _label_curve(ax, "√t·ρ/R", (shown, floor), YES, (-6, -12), "right")
         low = float(np.nanmin(np.append(s.cosine[shown], floor), initial=0.0))
         ax.set_ylim(min(-0.02, 1.1 * low), 1.06)
         ax.xaxis.get_major_locator().set_params(integer=True)
 
 
-def _moments(last: int) -> NDArray[np.intp]:
-    """Return the values of t to plot: all from 1 to `last`, or some that are denser early on."""
+def _plotted_t(last: int) -> NDArray[np.intp]:
+    """Choose the values of t to plot, from 1 to `last`: all, or more of the early ones."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
 
 
-def _name(
+def _label_curve(
     ax: Any, name: str, curve: Any, color: str, offset: tuple[float, float], side: str = ""
 ) -> None:
     """Write the name of a curve beside it, in the same color."""
@@ -180,7 +180,7 @@ def _name(
 
 
 def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
-    """Return the last step of a pipeline, which must have an attribute; raise ValueError if not."""
+    """Return the classifier of a pipeline; raise ValueError if it has no such attribute."""
     hypothesis_of(clf)  # raises an error for estimators that are not fitted or not linear
     last = final(clf)
     if not hasattr(last, attribute):
@@ -412,14 +412,14 @@ class ExperimentDisplay:
         title = plural(len(updates), "run") if title is None else title
         style_axes(left, ("updates", "runs"), title)
         style_axes(right, ("P[f ≠ g]", ""))
-        _bars(left, updates, YES, f"median {np.median(updates):,g}")
-        _bars(right, disagreement, NO, f"mean {disagreement.mean():.3g}")
+        _draw_histogram(left, updates, YES, f"median {np.median(updates):,g}")
+        _draw_histogram(right, disagreement, NO, f"mean {disagreement.mean():.3g}")
         left.axvline(np.median(updates), color=INK, linewidth=1.2)
         right.axvline(disagreement.mean(), color=INK, linewidth=1.2)
         return self
 
 
-def _bars(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
+def _draw_histogram(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
     """Draw a histogram up to the 99th percentile, with a note about larger values."""
     low, high = float(values.min()), float(np.percentile(values, 99, method="higher"))
     if np.issubdtype(values.dtype, np.integer):  # bins with the same number of integers each
@@ -435,7 +435,10 @@ def _bars(ax: Any, values: NDArray[Any], color: str, note: str) -> None:
 
 
 def experiment_saver(path: str) -> Callable[[Experiment, int], None]:
-    """Return a function that plots an experiment to an image file, if its format is known."""
+    """Return a function that saves the histograms of an experiment to an image file.
+
+    Raise UsageError at once if the format of the file is not known.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")

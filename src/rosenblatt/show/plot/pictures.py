@@ -84,7 +84,7 @@ class BoundaryDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Plot the decision boundary of a fitted estimator with examples.
+        """Plot examples and the decision boundary of a fitted estimator.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class BoundaryDisplay:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Frame of an animation: the examples and the boundary before and after an update."""
+    """Picture of an update: the examples, and the boundary before and after it."""
 
     t: int
     scene: Scene  # the examples and the boundary of w(t)
@@ -148,14 +148,14 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Training run, replayed from its recorded updates to draw any moment of it."""
+    """Recorded training run, from which the picture after any update is computed."""
 
     trace: Trace  # with its training examples
     zero: int = 0  # the meaning of sign(0)
     pocketed: tuple[int, ...] = ()  # the t at which the pocket changed, ascending
 
     def select(self, at: Sequence[int]) -> list[int]:
-        """Return the requested values of t, sorted; raise ValueError if one is outside the run."""
+        """Sort the requested values of t; raise ValueError if one is outside the run."""
         last = len(self.trace)
         for t in at:
             if not 0 <= t <= last:
@@ -163,7 +163,7 @@ class Replay:
         return sorted({int(t) for t in at})
 
     def frames(self, at: Sequence[int]) -> Iterator[Frame]:
-        """Yield the frame of the animation for each t in `at`, in ascending order."""
+        """Yield the picture after t updates, for each t in `at` in ascending order."""
         at = self.select(at)
         kept = {t: max((p for p in self.pocketed if p <= t), default=None) for t in at}
         wanted = {*at, *(t - 1 for t in at if t), *(p for p in kept.values() if p is not None)}
@@ -177,7 +177,7 @@ class Replay:
                 weights = {t: w} if held is None else {t: w, held: weights[held]}
 
     def _frame(self, t: int, w: Floats, last: Floats | None, held: Floats | None) -> Frame:
-        """Return the frame of w(t), with w(t - 1) and the pocket weights if there are any."""
+        """Return the picture of w(t), with w(t - 1) and the pocket weights if given."""
         examples, rivals = self.trace.known_origin().examples, self.trace.rivals
         row = int(self.trace.examples[t - 1]) if t else None
         rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
@@ -199,7 +199,7 @@ class Replay:
 
 
 def spread(last: int, most: int) -> list[int]:
-    """Choose at most `most` values of t up to `last`, denser early in the run.
+    """Choose at most `most` values of t up to `last`, more of them early in the run.
 
     Examples
     --------
@@ -373,7 +373,7 @@ class TraceDisplay:
 
 
 def draw_frame(ax: Any, frame: Frame) -> None:
-    """Draw one frame of a run on axes."""
+    """Draw examples and decision boundary before and after an update."""
     scene, box = frame.scene, frame.scene.box
     fit_axes(ax, scene, frame.title)
     draw_sides(ax, scene.regions, box)
