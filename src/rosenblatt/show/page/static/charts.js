@@ -2,11 +2,11 @@
 // For a report: the bounds on logarithmic axes, and a histogram of distances from the line.
 import { colorOf, drawArrow } from "./drawing.js";
 import { Frame, ticks } from "./geometry.js";
-import { say, sayBound } from "./numbers.js";
+import { format, formatBound } from "./numbers.js";
 
 function chartFrame(size, right, top) {
   const text = Math.max(11, Math.min(size.palette.size * 0.72, 20));
-  const widest = Math.max(...ticks(0, top, 3).map((y) => say(y, 3).length));
+  const widest = Math.max(...ticks(0, top, 3).map((y) => format(y, 3).length));
   const edge = { left: 12 + 0.62 * text * widest, right: 12, top: 10, bottom: 2 * text };
   const frame = new Frame({ left: 0, right, bottom: 0, top }, size.width, size.height, edge);
   return { frame, text };
@@ -21,11 +21,11 @@ function drawAxes(pen, { frame, text }, palette) {
       stroke: palette.faint,
       width: 1,
     });
-    pen.text(say(y, 3), edge.left - 6, frame.y(y) + 0.35 * text, { ...style, align: "right" });
+    pen.text(format(y, 3), edge.left - 6, frame.y(y) + 0.35 * text, { ...style, align: "right" });
   }
   for (const x of ticks(0, box.right, 4).filter(Number.isInteger)) {
     const end = frame.x(x) > width - 2.5 * text;
-    pen.text(say(x), end ? width - 2 : frame.x(x), floor + 1.3 * text, {
+    pen.text(format(x), end ? width - 2 : frame.x(x), floor + 1.3 * text, {
       ...style,
       align: end ? "right" : "center",
     });
@@ -169,7 +169,7 @@ export function drawLogSqueeze(pen, size, story) {
   name("t·R²", palette.no, most, -0.8);
   name("t²·ρ²", palette.yes, least, 1.6);
   pen.text("t = 1", frame.x(0), foot, style);
-  const text = `R²/ρ² = ${sayBound(s.bound)}`;
+  const text = `R²/ρ² = ${formatBound(s.bound)}`;
   pen.text(text, Math.min(x, size.width - 4.5 * style.size), foot, style);
 }
 

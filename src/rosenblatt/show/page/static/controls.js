@@ -1,7 +1,7 @@
 // Controls: functions that create elements; the slider, buttons and speed of the player.
 import { colorOf } from "./drawing.js";
 import { ticks } from "./geometry.js";
-import { grouped } from "./numbers.js";
+import { formatCount } from "./numbers.js";
 
 // Create an element with attributes, event listeners (names with "on") and children.
 export function make(tag, attributes = {}, ...children) {
@@ -151,7 +151,7 @@ export class Timeline {
     for (const t of ticks(0, T, Math.min(10, width / (6 * size)))) {
       const end = place(t) > width - 2 * size;
       context.textAlign = t === 0 ? "left" : end ? "right" : "center";
-      context.fillText(grouped(t), t === 0 ? 0 : end ? width : place(t), size);
+      context.fillText(formatCount(t), t === 0 ? 0 : end ? width : place(t), size);
       context.fillRect(place(t) - 0.5, 0.55 * height, 1, 0.2 * height);
     }
     context.fillRect(place(0), 0.74 * height, place(T) - place(0), 1);

@@ -30,8 +30,8 @@ export class Sheet {
     return this.context;
   }
 
-  // Return a canvas of the same size, to be drawn on once and copied to this one by `lay`.
-  behind() {
+  // Return a canvas of the same size, to be drawn on once and copied to this one by `copy`.
+  newLayer() {
     const canvas = document.createElement("canvas");
     canvas.width = this.canvas.width;
     canvas.height = this.canvas.height;
@@ -40,7 +40,7 @@ export class Sheet {
     return { canvas, context };
   }
 
-  lay(canvas) {
+  copy(canvas) {
     this.context.drawImage(canvas, 0, 0, this.width, this.height);
   }
 
@@ -68,10 +68,10 @@ export class CanvasPen {
   }
 
   // Many circles or strokes of the same style are one path, which is fast.
-  circles(centres, radius, style) {
+  circles(centers, radius, style) {
     const c = this.context;
     c.beginPath();
-    for (const [x, y] of centres) {
+    for (const [x, y] of centers) {
       c.moveTo(x + radius, y);
       c.arc(x, y, radius, 0, 2 * Math.PI);
     }
@@ -145,8 +145,8 @@ export class SvgPen {
     if (points.length) this.path(svgPath(points), style);
   }
 
-  circles(centres, radius, style) {
-    for (const [x, y] of centres) {
+  circles(centers, radius, style) {
+    for (const [x, y] of centers) {
       const place = `cx="${tenth(x)}" cy="${tenth(y)}" r="${tenth(radius)}"`;
       this.parts.push(`<circle ${place}${svgStyle(style)}/>`);
     }
@@ -232,7 +232,7 @@ export function isDark(theme) {
 }
 
 // Return the text style of names in a picture: bold, with a halo to be legible over lines.
-export function nameStyle(palette, scale = 1) {
+export function textStyle(palette, scale = 1) {
   const { font, ink, paper } = palette;
   return { size: scale * palette.size, font, weight: 700, fill: ink, halo: paper };
 }

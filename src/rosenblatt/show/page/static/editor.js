@@ -1,11 +1,11 @@
 // Editor: add, move and erase examples on the picture, by mouse, touch or keyboard.
-import { labelAddedBy, MARKS, markOf, nameStyle } from "./drawing.js";
+import { labelAddedBy, MARKS, markOf, textStyle } from "./drawing.js";
 import { radiusFor } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-// `page` has the functions points(), tool(), canEdit(), change(points, done, before) and say(text);
-// a point is [x1, x2, label]. `done` is false while an example is being dragged.
+// `page` has the functions points(), tool(), canEdit(), change(points, done, before) and
+// note(text); a point is [x1, x2, label]. `done` is false while an example is being dragged.
 export class Editor {
   constructor(player, page) {
     this.player = player;
@@ -109,7 +109,7 @@ export class Editor {
     const [x, y, other] = this.page.points()[n];
     if (label === null || other === label) return;
     this.page.change([...this.page.points(), [x, y, label]], true);
-    this.page.say(`${MARKS[markOf(label)].name} added at ${x}, ${y}, on another.`);
+    this.page.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}, on another.`);
   }
 
   moved(n, x, y) {
@@ -126,7 +126,7 @@ export class Editor {
       const label = other ? (chosen === 1 ? -1 : 1) : chosen;
       const [x, y] = this.rounded(place);
       this.page.change([...points, [x, y, label]], true);
-      this.page.say(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
+      this.page.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
     }
   }
 
@@ -163,11 +163,11 @@ export class Editor {
     if (this.carried !== undefined) {
       this.carried = undefined;
       this.page.change(this.page.points(), true);
-      this.page.say("Put down.");
+      this.page.note("Put down.");
     } else if (this.page.tool() === "move") {
       if (n === null) return;
       this.carried = n;
-      this.page.say(`Example ${n + 1} picked up; move it with the arrows, Enter puts it down.`);
+      this.page.note(`Example ${n + 1} picked up; move it with the arrows, Enter puts it down.`);
     } else this.act(this.cursor, n);
   }
 
@@ -177,7 +177,7 @@ export class Editor {
       this.page.points().filter((_, i) => i !== n),
       true,
     );
-    this.page.say(`Example ${n + 1} erased.`);
+    this.page.note(`Example ${n + 1} erased.`);
   }
 
   // Draw the crosshair that the arrow keys move.
@@ -192,6 +192,6 @@ export class Editor {
     pen.strokes(cross, { stroke: palette.ink, width: 2 });
     const [a, b] = this.rounded(this.cursor);
     const place = [Math.min(x + 16, frame.width - 90), Math.max(y - 12, 18)];
-    pen.text(`${a}, ${b}`, ...place, nameStyle(palette, 0.85));
+    pen.text(`${a}, ${b}`, ...place, textStyle(palette, 0.85));
   }
 }

@@ -1,7 +1,7 @@
 // Examples: presets, the user's own data, and files that the user opens.
 import { DEFAULTS, fromAddress } from "./address.js";
 import { labelled, labelOf, MARKS } from "./drawing.js";
-import { counted, grouped } from "./numbers.js";
+import { formatCount, plural } from "./numbers.js";
 import { RandomGenerator } from "./random.js";
 
 export const PROJECTION = "*"; // instead of a column name: all features, projected to the plane
@@ -30,7 +30,7 @@ export function examplesOf({ own, state, points, plane }) {
     return { points: places, names: plane.names, about, ...labelled(points, plane.labels) };
   }
   const { X, columns, verdict } = own;
-  const about = `About ${counted(columns.length, "feature")}${rowsOf(own)}`;
+  const about = `About ${plural(columns.length, "feature")}${rowsOf(own)}`;
   return { X, targets: own.targets, features: columns, verdict, labels: own.labels, about };
 }
 
@@ -49,8 +49,8 @@ export async function firstState(own, saved) {
 
 // Name the rows that a verdict is about.
 function rowsOf({ name, X, rows }) {
-  const some = X.length < rows ? `${grouped(X.length)} of ${counted(rows, "row")}` : "";
-  return `, ${some || counted(rows, "row")} of ${name}`;
+  const some = X.length < rows ? `${formatCount(X.length)} of ${plural(rows, "row")}` : "";
+  return `, ${some || plural(rows, "row")} of ${name}`;
 }
 
 const TARGET = [0.5, 1.2, -1]; // the line of the presets

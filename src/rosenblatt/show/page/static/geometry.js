@@ -204,13 +204,13 @@ function onALine({ features }) {
 
 function alongWeights(X, w) {
   const rows = X.filter((_, n) => n % Math.ceil(X.length / MOST_ROWS) === 0);
-  const centre = rows[0].map((_, j) => rows.reduce((sum, x) => sum + x[j], 0) / rows.length);
+  const center = rows[0].map((_, j) => rows.reduce((sum, x) => sum + x[j], 0) / rows.length);
   const size = norm(w.subarray(1));
-  const along = size ? Array.from(w.subarray(1), (v) => v / size) : principal(rows, centre, []);
-  const across = principal(rows, centre, [along]);
+  const along = size ? Array.from(w.subarray(1), (v) => v / size) : principal(rows, center, []);
+  const across = principal(rows, center, [along]);
   const offset = size ? -w[0] / size : 0;
-  const foot = centre.map(
-    (v, j) => v - along[j] * inner(along, centre) - across[j] * inner(across, centre),
+  const foot = center.map(
+    (v, j) => v - along[j] * inner(along, center) - across[j] * inner(across, center),
   );
   const name = size ? "distance from the line, along w" : "first principal direction";
   return {
@@ -228,15 +228,15 @@ const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
 const norm = (v) => Math.hypot(...v);
 
 // Return the direction of the largest variance orthogonal to others, by power iteration.
-function principal(rows, centre, without) {
+function principal(rows, center, without) {
   const rest = (v) => without.reduce((left, u) => removed(left, u), v);
-  let v = rest(centre.map((_, j) => 1 + ((j * GOLDEN) % 1)));
+  let v = rest(center.map((_, j) => 1 + ((j * GOLDEN) % 1)));
   for (let k = 0; k < ROUNDS; k++) {
     const next = new Array(v.length).fill(0);
-    const level = inner(centre, v);
+    const level = inner(center, v);
     for (const x of rows) {
       const s = inner(x, v) - level;
-      for (let j = 0; j < next.length; j++) next[j] += s * (x[j] - centre[j]);
+      for (let j = 0; j < next.length; j++) next[j] += s * (x[j] - center[j]);
     }
     const left = rest(next);
     const length = norm(left);

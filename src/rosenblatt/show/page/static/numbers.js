@@ -106,36 +106,36 @@ export function unpack(packed) {
 // Created once, because that takes longer than drawing a picture.
 const GROUPED = new Intl.NumberFormat("en-US");
 
-export function grouped(count) {
+export function formatCount(count) {
   return GROUPED.format(count);
 }
 
 // Write a number with about four digits, as a reader would.
-export function say(number, digits = 4) {
+export function format(number, digits = 4) {
   if (number === null || number === undefined || Number.isNaN(number)) return "–";
   const size = Math.abs(number);
   if (size >= 1e6 || (size > 0 && size < 1e-3)) return minus(short(number.toExponential(2)));
-  if (size >= 1000) return minus(grouped(Math.round(number)));
+  if (size >= 1000) return minus(formatCount(Math.round(number)));
   return minus(String(Number(number.toPrecision(digits))));
 }
 
 // Write a number for a narrow column.
-export function sayShort(number) {
-  return Math.abs(number) >= 1e5 ? minus(short(number.toExponential(2))) : say(number);
+export function formatShort(number) {
+  return Math.abs(number) >= 1e5 ? minus(short(number.toExponential(2))) : format(number);
 }
 
-export function saySigned(number) {
-  return number < 0 ? sayShort(number) : `+${sayShort(number)}`;
+export function formatSigned(number) {
+  return number < 0 ? formatShort(number) : `+${formatShort(number)}`;
 }
 
 // Write a bound on the number of updates as an integer. The factor undoes rounding errors, as in
 // Python.
-export function sayBound(bound) {
-  return bound < 1e9 ? grouped(Math.floor(bound * (1 + 1e-12))) : say(bound, 3);
+export function formatBound(bound) {
+  return bound < 1e9 ? formatCount(Math.floor(bound * (1 + 1e-12))) : format(bound, 3);
 }
 
-export function counted(count, thing) {
-  return `${grouped(count)} ${thing}${count === 1 ? "" : "s"}`;
+export function plural(count, thing) {
+  return `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 function short(text) {

@@ -23,7 +23,7 @@ import {
 } from "./exports.js";
 import { fewestBetweenFrames } from "./fewest.js";
 import { boxAround, drawingBox } from "./geometry.js";
-import { counted } from "./numbers.js";
+import { plural } from "./numbers.js";
 import { mountPlayer } from "./player.js";
 import { Settings } from "./settings.js";
 import { emptyStory } from "./story.js";
@@ -78,7 +78,7 @@ class Page {
       tool: () => this.state.tool,
       canEdit: () => !isProjected(this.state),
       change: (points, done, before) => this.change(points, done, before),
-      say: (text) => this.note(text),
+      note: (text) => this.note(text),
     });
     this.makeSettings();
     this.tour = new Tour(byId("tour"), {
@@ -136,7 +136,7 @@ class Page {
     byId("trouble").textContent = "";
     this.makeSettings();
     await this.set({ ...fileState(this.own), points: null, t: 0 });
-    this.note(`${file.name}: ${counted(this.own.rows, "row")}.`);
+    this.note(`${file.name}: ${plural(this.own.rows, "row")}.`);
   }
 
   // Change the state, and update the page accordingly.
@@ -219,7 +219,7 @@ class Page {
   }
 
   // Search for the fewest mistakes of any line, and show them if no line is free of mistakes.
-  async lookForFewest(story) {
+  async findFewest(story) {
     const makesMistakes = ["inseparable", "quasi-separable"].includes(story.verdict?.name);
     if (!story.flat || story.many || !makesMistakes) return;
     const isShown = () => this.player.story === story;
@@ -230,7 +230,7 @@ class Page {
   showStory(story, t) {
     this.player.setStory(story, t);
     this.state.t = this.player.t;
-    this.lookForFewest(this.player.story);
+    this.findFewest(this.player.story);
     this.settings.showLabels(this.player.story);
     this.showToolbar();
     document.body.dataset.ready = String(Number(document.body.dataset.ready || 0) + 1);

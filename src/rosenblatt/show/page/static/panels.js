@@ -2,7 +2,7 @@
 
 import { clear, make } from "./controls.js";
 import { MARKS } from "./drawing.js";
-import { counted, grouped, say, sayBound, sayShort, saySigned } from "./numbers.js";
+import { format, formatBound, formatCount, formatShort, formatSigned, plural } from "./numbers.js";
 import { multiplier } from "./plane.js";
 
 const WEIGHTS_SHOWN = 4;
@@ -19,12 +19,12 @@ export function factsPanel() {
 export function showFacts(facts, story, t) {
   facts.lead.textContent = sentenceAt(story, t);
   const entries = [
-    ["update", t, `of ${grouped(story.T)}`, "t"],
-    ["mistakes left", story.count(t), `of ${grouped(story.total)}`, "mistakes"],
+    ["update", t, `of ${formatCount(story.T)}`, "t"],
+    ["mistakes left", story.count(t), `of ${formatCount(story.total)}`, "mistakes"],
   ];
   const pocket = story.pocketAt(t);
   if (pocket)
-    entries.push(["in the pocket", pocket.mistakes, `from t = ${grouped(pocket.t)}`, "pocket"]);
+    entries.push(["in the pocket", pocket.mistakes, `from t = ${formatCount(pocket.t)}`, "pocket"]);
   else entries.push(["epoch", story.epoch(Math.max(t, 1)), "", "epoch"]);
   clear(
     facts.numbers,
@@ -33,7 +33,7 @@ export function showFacts(facts, story, t) {
         "div",
         { class: `rb-tile rb-${key}` },
         make("dt", {}, name),
-        make("dd", {}, make("b", { "data-fact": key }, grouped(value)), ` ${more}`),
+        make("dd", {}, make("b", { "data-fact": key }, formatCount(value)), ` ${more}`),
       ),
     ),
   );
@@ -58,7 +58,7 @@ function showSum(table, story, t) {
 
 // Return three rows of the table: w(t − 1), the vector that is added, and w(t).
 function addition(story, t, after) {
-  const numbers = (w) => w.slice(0, WEIGHTS_SHOWN).map(sayShort);
+  const numbers = (w) => w.slice(0, WEIGHTS_SHOWN).map(formatShort);
   const now = row("td", t < 1000 ? `w(${t})` : "w(t)", numbers(after), "rb-now");
   if (t === 0) return [now];
   const sign = story.targets[story.updatedRow(t)] > 0 ? "+" : "−";
@@ -73,7 +73,7 @@ function labelRows(story, t, after, size) {
     const moved = n === null ? "" : { [story.targets[n]]: "+", [story.rival(t)]: "−" }[k] || "";
     const name = `${MARKS[story.markOf(k)].sign}${moved && ` ${moved} ${stepOf(story)}x`}`;
     const values = after.slice(k * size, (k + 1) * size).slice(0, WEIGHTS_SHOWN);
-    return row("td", name, values.map(sayShort), moved ? "rb-now" : "");
+    return row("td", name, values.map(formatShort), moved ? "rb-now" : "");
   });
   return n === null ? rows : [additionRow(story, t, ""), ...rows];
 }
@@ -81,7 +81,7 @@ function labelRows(story, t, after, size) {
 const stepOf = (story) => (story.json.eta === 1 ? "" : "η ");
 
 function additionRow(story, t, sign) {
-  const values = added(story, t).slice(0, WEIGHTS_SHOWN).map(saySigned);
+  const values = added(story, t).slice(0, WEIGHTS_SHOWN).map(formatSigned);
   return row("td", `${sign}${stepOf(story)}x`, values, "rb-added");
 }
 
@@ -107,17 +107,17 @@ export function sentenceAt(story, t) {
     const start = story.json.start.every((value) => value === 0)
       ? "All weights are zero"
       : "Initial weights";
-    return `${start}: ${counted(story.count(0), "mistake")}. Press Step for the first update.`;
+    return `${start}: ${plural(story.count(0), "mistake")}. Press Step for the first update.`;
   }
   const n = story.updatedRow(t);
   const { sign } = MARKS[story.mark(n)];
-  const step = story.json.eta === 1 ? "" : `${say(story.json.eta)}·`;
+  const step = story.json.eta === 1 ? "" : `${format(story.json.eta)}·`;
   const rule = story.targets[n] > 0 ? `w + ${step}x` : `w − ${step}x`;
   const rival = story.many && MARKS[story.markOf(story.rival(t))].sign;
   const why = rival
     ? `did not score above ${rival}, so w of ${sign} becomes w + ${step}x and w of ${rival} becomes w − ${step}x`
     : `was misclassified, so w becomes ${rule}`;
-  const sentence = `Update ${grouped(t)}: ${sign} example ${story.name(n)} ${why}.`;
+  const sentence = `Update ${formatCount(t)}: ${sign} example ${story.name(n)} ${why}.`;
   return t === story.T ? `${sentence} ${story.json.summary}.` : sentence;
 }
 
@@ -163,9 +163,9 @@ export function showVerdict(parts, story, proof) {
 // Name the columns and rows that a verdict is about.
 function aboutOf({ json, names, total, flat }) {
   if (json.about) return json.about;
-  const some = counted(total, "example");
+  const some = plural(total, "example");
   if (flat) return `About ${names[0]} and ${names[1]} of ${some}`;
-  return `About ${counted(json.features.length, "feature")} of ${some}`;
+  return `About ${plural(json.features.length, "feature")} of ${some}`;
 }
 
 // Write the guarantee of the convergence theorem: at most R²/ρ² updates.
@@ -175,12 +175,12 @@ function boundSentence(story) {
     if (verdict.bound === null) return ["PLA halts, but the bound R²/ρ² overflows float64."];
     const parts = [
       "PLA makes at most R²/ρ² = ",
-      make("strong", { "data-fact": "bound" }, sayBound(verdict.bound)),
+      make("strong", { "data-fact": "bound" }, formatBound(verdict.bound)),
       " updates from w = 0.",
     ];
     const s = story.squeeze;
     if (s && story.json.start.some((value) => value !== 0) && s.bound !== null) {
-      parts.push(` From these initial weights: at most ${sayBound(s.bound)}.`);
+      parts.push(` From these initial weights: at most ${formatBound(s.bound)}.`);
     }
     const advice = verdict.explanation.find((line) => line.includes("would lower the bound"));
     if (advice && verdict.bound > LARGE) parts.push(` ${advice}`);
@@ -216,7 +216,7 @@ function tieSentence(story) {
 
 function fewestSentence({ fewest }) {
   if (!fewest) return [];
-  const count = make("strong", { "data-fact": "fewest" }, counted(fewest.mistakes, "mistake"));
+  const count = make("strong", { "data-fact": "fewest" }, plural(fewest.mistakes, "mistake"));
   return [" The best line makes ", count, " (proved by enumerating all lines)."];
 }
 
@@ -225,9 +225,9 @@ function proofLines(story) {
   if (story.many) return labelLines(story);
   if (verdict.name === "separable") {
     return [
-      `Maximum margin ρ = ${say(verdict.margin)}, largest norm R = ${say(verdict.radius)} ` +
+      `Maximum margin ρ = ${format(verdict.margin)}, largest norm R = ${format(verdict.radius)} ` +
         "(both with x0).",
-      `${counted(verdict.support.length, "support vector")}, marked □: ` +
+      `${plural(verdict.support.length, "support vector")}, marked □: ` +
         `${numbered(story, verdict.support)}. Checked in exact arithmetic.` +
         (story.flat ? "" : " A projection cannot show the margin itself."),
     ].map(paragraph);
@@ -273,7 +273,7 @@ function labelLines(story) {
   if (name === "separable") {
     const held = paired.slice(0, ROWS_SHOWN).join(", ") + (paired.length > ROWS_SHOWN ? ", …" : "");
     return [
-      `Maximum margin ρ = ${say(margin)}, largest norm of a row R = ${say(radius)}.`,
+      `Maximum margin ρ = ${format(margin)}, largest norm of a row R = ${format(radius)}.`,
       `Support vectors, marked □: ${held}. Checked in exact arithmetic.`,
     ].map(paragraph);
   }
@@ -281,7 +281,7 @@ function labelLines(story) {
     "No weights classify these examples all correctly: with weights λ, x for the own label and −x for the competing label sum to 0. Checked in exact arithmetic.";
   const rows = paired
     .slice(0, ROWS_SHOWN)
-    .map((text, i) => [make("td", {}, text), make("td", {}, `λ = ${say(shares[i], 3)}`)]);
+    .map((text, i) => [make("td", {}, text), make("td", {}, `λ = ${format(shares[i], 3)}`)]);
   return conflictLines(sentence, rows, paired.length > ROWS_SHOWN && "… and more.");
 }
 
@@ -299,10 +299,10 @@ export function planeLabel(story, t) {
   const counts = marks.map((mark) => {
     const count = story.targets.filter((_, n) => story.mark(n) === mark).length;
     const { name, names } = MARKS[mark];
-    return `${grouped(count)} ${count === 1 ? name.toLowerCase() : names}`;
+    return `${formatCount(count)} ${count === 1 ? name.toLowerCase() : names}`;
   });
   const all = `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)}`;
-  return `${all}; t = ${t}, ${counted(story.count(t), "mistake")}`;
+  return `${all}; t = ${t}, ${plural(story.count(t), "mistake")}`;
 }
 
 export function squeezeCaption(story, t) {
@@ -312,8 +312,8 @@ export function squeezeCaption(story, t) {
   const turned =
     t === 0 || s.squared[t] === 0
       ? ""
-      : ` Angle between w and the maximum-margin w: ${say(angle, 3)}°.`;
-  return `Bounds on ‖w(t)‖²: t²ρ² ≤ ‖w(t)‖² ≤ tR². At this t, ‖w‖² = ${say(s.squared[t])}.${turned}`;
+      : ` Angle between w and the maximum-margin w: ${format(angle, 3)}°.`;
+  return `Bounds on ‖w(t)‖²: t²ρ² ≤ ‖w(t)‖² ≤ tR². At this t, ‖w‖² = ${format(s.squared[t])}.${turned}`;
 }
 
 export function mistakesCaption(story, t) {

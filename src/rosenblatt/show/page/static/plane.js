@@ -7,17 +7,17 @@ import {
   drawArrow,
   drawMarks,
   MARKS,
-  nameStyle,
   RHOMB,
   SQUARE,
+  textStyle,
 } from "./drawing.js";
 import { clipped, pixelEdges, planesAt, radiusFor, regionsOf, ticks } from "./geometry.js";
-import { say } from "./numbers.js";
+import { format } from "./numbers.js";
 
 // Draw a scene {story, t, part, frame, palette, wrong, proof}. `part` is the progress of the
-// animation from w(t − 1) to w(t), from 0 to 1; `layPoints` copies the examples if they are drawn
+// animation from w(t − 1) to w(t), from 0 to 1; `copyPoints` copies the examples if they are drawn
 // already.
-export function drawPlane(pen, given, layPoints) {
+export function drawPlane(pen, given, copyPoints) {
   const planes = planesAt(given);
   const { story, frame, palette } = given;
   const r = radiusFor(story.points.length, frame);
@@ -26,7 +26,7 @@ export function drawPlane(pen, given, layPoints) {
   drawGrid(pen, scene);
   if (scene.proof) drawProofBelow(pen, scene);
   drawLines(pen, scene, planes);
-  if (layPoints) layPoints();
+  if (copyPoints) copyPoints();
   else drawPoints(pen, story, frame, palette);
   drawNames(pen, scene, planes);
   drawRings(pen, scene, planes);
@@ -77,9 +77,9 @@ function drawLabels(pen, story, frame, palette) {
   const [across, up] = gridOf(story, frame);
   const inside = (place, end) => place > 3 * size && place < end - 3 * size;
   for (const x of across.filter((value) => inside(frame.x(value), width)))
-    pen.text(say(x), frame.x(x), height - 8, { ...style, align: "center" });
+    pen.text(format(x), frame.x(x), height - 8, { ...style, align: "center" });
   for (const y of up.filter((value) => inside(frame.y(value), height)))
-    pen.text(say(y), 8, frame.y(y) - 4, style);
+    pen.text(format(y), 8, frame.y(y) - 4, style);
   pen.text(story.names[0], width - 10, height - 8 - 1.4 * size, {
     ...style,
     align: "right",
@@ -156,10 +156,10 @@ function drawNames(pen, scene, planes) {
     scene.occupied.push({ left: x - ring, end: x + ring, top: y - ring, foot: y + ring });
   }
   const arrow = planes && arrowOfW(frame, planes);
-  if (arrow) drawName(pen, scene, "w", placesAround(arrow[1], 8), nameStyle(palette));
+  if (arrow) drawName(pen, scene, "w", placesAround(arrow[1], 8), textStyle(palette));
   const pocket = story.pocketAt(t);
   const alongLine = (name, line, fill) => {
-    const style = { ...nameStyle(palette, 0.85), fill };
+    const style = { ...textStyle(palette, 0.85), fill };
     drawName(pen, scene, name, placesAlong(line, 8), style);
   };
   const [kept] = pocket ? pixelEdges(frame, story.planes(pocket.t)) : [];
@@ -225,7 +225,7 @@ function drawProofAbove(pen, scene) {
   for (const n of marked) pen.polygon(around(places[n], SQUARE, 1.9 * r), square);
   const conflict = verdict.conflicts[0];
   if (!conflict) return;
-  const style = nameStyle(palette, 0.9);
+  const style = textStyle(palette, 0.9);
   const [x, y] = conflict.common ? frame.at(conflict.common) : [0, 0];
   if (conflict.common) {
     const above = { x, y: y - 3 * r, align: "center" };
@@ -246,7 +246,7 @@ function drawProofAbove(pen, scene) {
 
 // Write a multiplier as a share of all, as Python does; the shares of each label sum to one half.
 export function multiplier(conflict, i) {
-  return say(conflict.shares[i] / 2, 3);
+  return format(conflict.shares[i] / 2, 3);
 }
 
 // Write a name at the best of several places: inside the picture, over no other name, and over as

@@ -11,7 +11,7 @@ import { drawVectors, mistakesChart, squeezeChart } from "./charts.js";
 import { make, showPlaying, Timeline, transportOf } from "./controls.js";
 import { CanvasPen, paletteOf, Sheet, SvgPen } from "./drawing.js";
 import { frameOf } from "./geometry.js";
-import { counted, grouped } from "./numbers.js";
+import { formatCount, plural } from "./numbers.js";
 import {
   factsPanel,
   mistakesCaption,
@@ -174,7 +174,7 @@ class Player {
 
   // Report the current update to screen readers.
   announce() {
-    this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${counted(this.story.count(this.t), "mistake")} left.`;
+    this.parts.live.textContent = `${sentenceAt(this.story, this.t)} ${plural(this.story.count(this.t), "mistake")} left.`;
   }
 
   // Draw everything again, after a change of size, theme or story.
@@ -182,7 +182,7 @@ class Player {
     if (!this.story) return;
     this.palette = paletteOf(this.element);
     this.frame = this.makeFrame(this.sheets.plane.width, this.sheets.plane.height);
-    const layer = this.sheets.plane.behind();
+    const layer = this.sheets.plane.newLayer();
     drawPoints(new CanvasPen(layer.context), this.story, this.frame, this.palette);
     this.layer = layer.canvas;
     this.timeline.draw(this.story, this.palette);
@@ -203,14 +203,14 @@ class Player {
     if (!kind || sheet.width === 0) return null;
     const { width, height } = sheet;
     const chart = kind({ width, height, palette: this.palette }, this.story);
-    const layer = sheet.behind();
+    const layer = sheet.newLayer();
     chart.below(new CanvasPen(layer.context));
     return { ...chart, sheet, layer: layer.canvas };
   }
 
   scene(frame = this.frame) {
     const { story, t, part, palette, proof } = this;
-    return { story, t, part, frame, palette, proof, wrong: story.mistaken(t) };
+    return { story, t, part, frame, palette, proof, wrong: story.mistakesAt(t) };
   }
 
   // Draw everything that depends on t.
@@ -218,7 +218,7 @@ class Player {
     const { story, t, sheets, palette } = this;
     if (sheets.plane.width) {
       const pen = new CanvasPen(sheets.plane.clean());
-      drawPlane(pen, this.scene(), () => sheets.plane.lay(this.layer));
+      drawPlane(pen, this.scene(), () => sheets.plane.copy(this.layer));
       if (this.options.overlay) this.options.overlay(pen, this);
     }
     if (sheets.vectors.width) {
@@ -228,7 +228,7 @@ class Player {
     }
     for (const chart of this.charts.filter(Boolean)) {
       const context = chart.sheet.clean();
-      chart.sheet.lay(chart.layer);
+      chart.sheet.copy(chart.layer);
       chart.above(new CanvasPen(context), t);
     }
     this.showTexts();
@@ -241,9 +241,9 @@ class Player {
     [this.shownAt, this.shownStory, this.shownProof] = [t, story, this.proof];
     showFacts(parts.facts, story, t);
     if (other) showVerdict(parts.verdict, story, this.proof);
-    const left = `${counted(story.count(t), "mistake")} left`;
+    const left = `${plural(story.count(t), "mistake")} left`;
     this.timeline.show(t, story.T, `t = ${t} of ${story.T}, ${left}`);
-    parts.where.textContent = `t = ${grouped(t)}`;
+    parts.where.textContent = `t = ${formatCount(t)}`;
     parts.plane.setAttribute("aria-label", planeLabel(story, t));
     parts.vectors.setAttribute("aria-label", "The update as an addition of vectors");
     parts.squeeze.caption.textContent = squeezeCaption(story, t);

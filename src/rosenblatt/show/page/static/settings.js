@@ -2,7 +2,7 @@
 import { ALGORITHMS, limitsOf, ORDERS, SIGN_OF_ZERO } from "./address.js";
 import { button, clear, make } from "./controls.js";
 import { fileState, isProjected, PROJECTION } from "./examples.js";
-import { grouped } from "./numbers.js";
+import { formatCount } from "./numbers.js";
 
 const DATA = {
   separable: "Separable",
@@ -154,7 +154,7 @@ const isPocket = (algorithm) => algorithm === "pocket" || algorithm === "ratchet
 function fileNote(file, projected) {
   const some =
     file.X.length < file.rows
-      ? `${grouped(file.X.length)} of ${grouped(file.rows)} rows, chosen at random. `
+      ? `${formatCount(file.X.length)} of ${formatCount(file.rows)} rows, chosen at random. `
       : "";
   const drawn =
     file.columns.length === 1

@@ -104,7 +104,7 @@ export class Story {
   // Return the number of mistakes of w(t), which is counted now if it was not counted before.
   count(t) {
     if (t % this.every === 0) return this.counts[t / this.every];
-    if (this.countedAt !== t) [this.countedAt, this.counted] = [t, this.mistaken(t).length];
+    if (this.countedAt !== t) [this.countedAt, this.counted] = [t, this.mistakesAt(t).length];
     return this.counted;
   }
 
@@ -113,7 +113,7 @@ export class Story {
   }
 
   // Return the examples that w(t) misclassifies, in exact arithmetic where rounding could matter.
-  mistaken(t) {
+  mistakesAt(t) {
     const w = this.all && this.all.subarray(t * this.size, (t + 1) * this.size);
     if (!w || (!this.flat && !this.table)) return [];
     const { intercept, zero } = this.json;

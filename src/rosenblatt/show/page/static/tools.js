@@ -204,7 +204,7 @@ export class Tour {
   }
 
   // Pass the height of the tour to the style sheet, so that the picture still fits on a projector.
-  makeRoom() {
+  passHeight() {
     document.documentElement.style.setProperty("--tour", `${this.element.offsetHeight}px`);
   }
 
@@ -221,7 +221,7 @@ export class Tour {
     document.querySelectorAll(".rb-spot").forEach((element) => element.classList.remove("rb-spot"));
     this.element.hidden = step < 1 || step > TOUR.length;
     if (this.element.hidden) {
-      this.makeRoom();
+      this.passHeight();
       return clear(this.element);
     }
     const { title, text, spot } = TOUR[step - 1];
@@ -240,7 +240,7 @@ export class Tour {
         button("End the tour", null, () => this.actions.close()),
       ),
     );
-    this.makeRoom();
+    this.passHeight();
     if (focus) {
       heading.focus({ preventScroll: true });
       this.reveal(document.querySelector(spot));

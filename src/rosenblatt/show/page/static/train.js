@@ -3,7 +3,7 @@
 import { online, pla, pocket, ratchet } from "./algorithms.js";
 import { projected } from "./geometry.js";
 import { countMistakes, reachOf, updateRule } from "./mistakes.js";
-import { counted, grouped, ratioOf } from "./numbers.js";
+import { formatCount, plural, ratioOf } from "./numbers.js";
 import { againstRivals, checkClaim, checkProof } from "./proof.js";
 import { RandomGenerator } from "./random.js";
 import { separable, separableLabels } from "./separable.js";
@@ -102,8 +102,8 @@ function countsAlong(D, { zero, start }, weights, every) {
 }
 
 function summaryOf(run, N, algorithm) {
-  const ended = `Ended after ${counted(run.updates.length, "update")}: ${ENDED[run.reason]}`;
-  const left = `${grouped(run.mistakes)} of ${grouped(N)}`;
+  const ended = `Ended after ${plural(run.updates.length, "update")}: ${ENDED[run.reason]}`;
+  const left = `${formatCount(run.mistakes)} of ${formatCount(N)}`;
   if (algorithm === "online") return `${ended}; ${left} were misclassified when they were visited`;
   const whose = run.pocket ? "the pocket misclassifies" : "w misclassifies";
   return run.mistakes ? `${ended}; ${whose} ${left} examples` : ended;
@@ -137,7 +137,7 @@ function scalingAdvice({ line, margin }, points) {
   const radius = Math.max(...points.map((x) => Math.hypot(1, x[0] / scales[0], x[1] / scales[1])));
   const bound = ((radius * grown) / margin) ** 2;
   return [
-    `Dividing each column by its largest entry would lower the bound of this line to ${grouped(Math.floor(bound))}.`,
+    `Dividing each column by its largest entry would lower the bound of this line to ${formatCount(Math.floor(bound))}.`,
   ].filter(() => Number.isFinite(bound));
 }
 
