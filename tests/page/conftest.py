@@ -10,7 +10,7 @@ from rosenblatt.show.page.assets import bundle
 
 @pytest.fixture(scope="session")
 def flowers(tmp_path_factory):
-    """A file with three features."""
+    """Write a data file with three features."""
     file = tmp_path_factory.mktemp("own") / "flowers.csv"
     labels = ["no", "yes"]
     rows = [f"{i % 7},{(i * 5) % 11},{(i * 3) % 13},{labels[i % 7 > 3]}" for i in range(40)]
@@ -20,7 +20,7 @@ def flowers(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def saved(flowers):
-    """The page as a file, with the data in it."""
+    """Save the page with the data in it."""
     page = flowers.with_name("page.html")
     assert run(["watch", str(flowers), "--no-browser", "--save", str(page)]) == 0
     return page
@@ -28,14 +28,14 @@ def saved(flowers):
 
 @pytest.fixture(scope="module")
 def browser():
-    """One for a module, and not longer: while it runs, nothing else can use asyncio."""
+    """Start a browser per module: while it runs, nothing else can use asyncio."""
     with browsing() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def page(browser, request):
-    """An empty page with the modules that a test module names."""
+    """Open an empty page with the scripts that the test module imports."""
     context = browser.new_context()
     found = context.new_page()
     found.add_script_tag(content=bundle(request.module.MODULES))

@@ -1,4 +1,4 @@
-"""Firefox, where it is installed, driven by the protocol that browsers share (WebDriver BiDi)."""
+"""Control Firefox, if it is installed, by the protocol WebDriver BiDi."""
 
 import contextlib
 import itertools
@@ -14,7 +14,7 @@ FIREFOXES = ("firefox", "firefox-esr")
 
 
 class Tab:
-    """A page that is open in Firefox."""
+    """Page that is open in Firefox."""
 
     def __init__(self, socket):
         self.socket, self.numbers = socket, itertools.count(1)
@@ -34,7 +34,7 @@ class Tab:
         self.call("browsingContext.navigate", context=self.context, url=url, wait="complete")
 
     def ask(self, expression):
-        """The value of an expression, or of what it promises, as JSON has it."""
+        """Return the value of an expression, or of its promise, as JSON."""
         found = self.call(
             "script.evaluate",
             expression=f"Promise.resolve({expression}).then((value) => JSON.stringify(value))",
@@ -47,7 +47,7 @@ class Tab:
 
 @contextlib.contextmanager
 def firefox():
-    """A tab of a Firefox without a window; the test is skipped where there is none."""
+    """Open a tab of a headless Firefox, or skip the test if there is none."""
     found = next(filter(None, map(shutil.which, FIREFOXES)), None)
     client = pytest.importorskip("websockets.sync.client", reason="websockets is not installed")
     if found is None:

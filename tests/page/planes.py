@@ -1,4 +1,4 @@
-"""Data sets in the plane, friendly and hostile, with a rule to learn them by, from a seed."""
+"""Generate random data sets in the plane and settings to train on them."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ KINDS = {
 
 
 def plane(rng, kind):
-    """Points and targets: of a line, with some of them turned around half of the time."""
+    """Return points and labels of a line, half of the time with some labels flipped."""
     n = int(rng.integers(2, 40))
     X, w = KINDS[kind](rng, n), rng.normal(size=3)
     y = np.where(0.3 * w[0] + X @ w[1:] > 0, 1, -1)
@@ -32,7 +32,7 @@ def plane(rng, kind):
 
 
 def labelled_plane(rng, kind):
-    """Points of three to five labels, by the highest of as many scores, some turned around."""
+    """Return points with three to five labels, by the highest score, some flipped."""
     k = int(rng.integers(3, 6))
     n = int(rng.integers(k, 40))
     X, w = KINDS[kind](rng, n), rng.normal(size=(k, 3)) * [0.3, 1, 1]
@@ -44,7 +44,7 @@ def labelled_plane(rng, kind):
 
 
 def settings(rng, blocks=1):
-    """A rule, as the page has it; w has a block for each of more than two labels."""
+    """Return settings of the page; with more than two labels, w has a block per label."""
     algorithm = str(rng.choice(["pla", "pocket", "ratchet", "online"]))
     order = "cycle" if algorithm == "online" else str(rng.choice(algorithms.ORDERS))
     start = np.zeros(3 * blocks) if rng.random() < 0.6 else rng.normal(size=3 * blocks).round(2)
@@ -60,7 +60,7 @@ def settings(rng, blocks=1):
 
 
 def train_in_python(examples, chosen):
-    """The run of these settings in Python."""
+    """Train in Python with the settings of the page."""
     rng = np.random.default_rng(chosen["random_state"])
     rule = algorithms.Rule(chosen["order"], ZEROS[chosen["zero"]], chosen["eta"], rng)
     start = np.array(chosen["start"], dtype=float)

@@ -1,4 +1,4 @@
-"""A page that is open in a browser, as a person sees and uses it."""
+"""Use the page in a browser as a person does."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class Screen:
-    """A page that is open, and what went wrong on it."""
+    """Page that is open in a browser, with the errors on it."""
 
     def __init__(self, context, address, hash):
         context.set_default_timeout(120_000)
@@ -30,7 +30,7 @@ class Screen:
         return self.page.evaluate(script)
 
     def until(self, script):
-        """Wait for something to be true (a policy forbids the page to evaluate text)."""
+        """Wait until a condition is true (the page's policy forbids evaluating text)."""
         end = time.monotonic() + 120
         while not self.ask(script):
             assert time.monotonic() < end, f"never true: {script}"
@@ -38,7 +38,7 @@ class Screen:
 
     @contextlib.contextmanager
     def training(self):
-        """Wait until what is done inside has been trained on."""
+        """Wait until the page has trained after the changes made in the block."""
         before = self.ask("() => Number(document.body.dataset.ready)")
         yield
         self.until(f"() => Number(document.body.dataset.ready) > {before}")
@@ -55,7 +55,7 @@ class Screen:
         return self.ask("() => window.rosenblatt.points")
 
     def click(self, x, y, **how):
-        """Click at a place given in the numbers of the examples."""
+        """Click at the coordinates of an example."""
         self.page.locator(".rb-plane").click(position=self.place(x, y), **how)
 
     def place(self, x, y):
@@ -66,7 +66,7 @@ class Screen:
         return {"x": px + 1, "y": py + 1}  # the border is one pixel wide
 
     def python(self):
-        """The exported Python code, run: the trace of their run."""
+        """Run the exported Python code, and return its trace."""
         self.page.get_by_text("Export", exact=True).click()
         self.page.get_by_role("button", name="Python code").click()
         lines = self.page.locator("dialog pre").inner_text()

@@ -1,4 +1,4 @@
-"""A person's own rows go into the page, with what is proved of them, and stay data there."""
+"""The user's own rows are put into the page, with their verdict, and cannot become code."""
 
 import numpy as np
 import pytest

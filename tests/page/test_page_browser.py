@@ -1,4 +1,4 @@
-"""The page in a real browser: everything a person does with it, and what it never does."""
+"""The page in a browser: everything that a user can do with it."""
 
 import csv
 import io
@@ -134,7 +134,7 @@ def test_every_t_shows_the_weights_of_the_trace(opened, hash):
         slider.dispatchEvent(new Event("input"));
         rows.push({
           weights: JSON.parse(document.querySelector(".rb-sum").dataset.exact),
-          ringed: player.story.mistaken(t).length,
+          ringed: player.story.mistakesAt(t).length,
           mistakes: Number(document.querySelector("[data-fact=mistakes]").textContent),
         });
       }

@@ -1,4 +1,4 @@
-"""Three to five labels on the page: drawn, trained, linked and exported as two are."""
+"""Three to five labels on the page are drawn, trained, linked and exported."""
 
 import csv
 import io

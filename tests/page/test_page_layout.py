@@ -1,4 +1,4 @@
-"""The page on a projector and in a notebook: picture, buttons and explanation on one screen."""
+"""On projectors and in notebooks, picture, buttons and text fit on one screen."""
 
 import base64
 import json
@@ -104,7 +104,7 @@ def test_a_message_does_not_cover_play(opened, width, size):
 
 
 def drawn(screen, size=600):
-    """The shapes and texts of the picture as SVG, in the order of drawing."""
+    """Return the shapes and texts of the SVG picture, in the order of drawing."""
     svg = screen.page.evaluate("size => window.rosenblatt.player.svg(size, size)", size)
     return list(ElementTree.fromstring(svg))
 
@@ -155,7 +155,7 @@ def test_the_legend_covers_no_example_in_a_corner(opened):
 
 
 def test_examples_of_all_labels_are_visible_where_they_overlap(opened):
-    """No fill is drawn over an outline."""
+    """Check that no fill covers an outline."""
     screen = opened("#points=x0.3,0.3o0.3,0.3t0.31,0.3s0.3,0.31d0.29,0.3x-0.5,0.1t0.5,-0.5")
     fills, outlines = [], []
     colors = screen.ask("""() => ["yes", "no", "third", "fourth", "fifth"].map(

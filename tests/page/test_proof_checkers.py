@@ -1,4 +1,4 @@
-"""Two checkers of proofs, one in Python and one in JavaScript, which share no line, agree.
+"""The proof checkers in Python and in JavaScript, which share no code, agree.
 
 On trees over conflicts, rows that are alike, sample weights, more than two labels and data
 without x0; as they are, and with a number, a word or a list changed under a checksum that matches.
@@ -62,7 +62,7 @@ KINDS = {
 
 
 def corrupted(rng, content):
-    """The text of a proof in which one value was changed, under a checksum that matches."""
+    """Return a proof with one value changed and a checksum that matches."""
     content = copy.deepcopy(content)
     holder, key = content, None
     while key is None or (isinstance(holder[key], dict | list) and holder[key] and go(rng)):

@@ -1,4 +1,4 @@
-"""The page and Python are two programs: on the same examples they say the same, bit for bit."""
+"""The page and Python return the same results for the same examples, bit for bit."""
 
 import json
 import math
@@ -118,7 +118,7 @@ def same_run(found, examples, chosen):
 
 
 def same_bound(found, verdict):
-    """The page has R²/ρ² without rounding; Python's margin is within 1e-9 of the widest."""
+    """Compare bounds: exact on the page; Python's margin is within 1e-9 of the maximum."""
     assert found["radius"] == pytest.approx(verdict.radius, rel=1e-15)
     if verdict.bound is None or verdict.bound > 1e300:
         assert found["bound"] is None or found["bound"] > 1e300
@@ -157,7 +157,7 @@ def test_runs_of_several_labels_are_those_of_python(page, kind):
 
 
 def same_verdict(found, examples):
-    """Of several labels: the verdict, the bound, and a proof that Python checks."""
+    """Compare verdict, bound and proof for several labels."""
     if found["name"] == "undecided":  # numbers that differ by more than a hundred digits
         sizes = np.abs(examples.X[examples.X != 0])
         assert sizes.min() < 1e-60
@@ -169,7 +169,7 @@ def same_verdict(found, examples):
 
 
 def corrupted(rng, text):
-    """The text with a number or a word changed, under its old checksum and a new one."""
+    """Return the text with a number or word changed, with the old and a new checksum."""
     content = json.loads(text)
     del content["checksum"]
     place, key = content, str(rng.choice(["claim", "data", "x0", "weights", "conflicts"]))

@@ -1,4 +1,4 @@
-"""The story holds what the trace and the evidence say, number by number."""
+"""The story has the numbers of the recorded run and of the verdict."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Examples and results to draw."""
+"""Create examples and results for plots."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import rosenblatt as rb
 
 
 def cloud(n=60, d=2, noise=0, gap=0.1):
-    """Examples around a line with words as labels; `noise` of the labels are flipped."""
+    """Return examples on both sides of a line, with `noise` labels flipped."""
     rng = np.random.default_rng(5)
     w, X = rng.normal(size=d), rng.uniform(-1, 1, (4 * n, d))
     score = X @ w / np.linalg.norm(w) + 0.1
@@ -19,7 +19,7 @@ def cloud(n=60, d=2, noise=0, gap=0.1):
 
 
 def searched():
-    """A search for the fewest mistakes that time ended."""
+    """Return the result of a search that its time limit ended."""
     found = rb.fewest_mistakes([[0.0], [1.0], [2.0]], [0, 1, 0])
     history = ((0.1, 40, 0), (0.4, 19, 2), (1.0, 16, 8), (1.5, 14, 9), (2.5, 14, 11), (3.0, 14, 11))
     return replace(found, mistakes=14, lower_bound=11, optimal=False, history=history)

@@ -9,7 +9,7 @@ import rosenblatt as rb
 
 @pytest.fixture(autouse=True)
 def drawing():
-    """Matplotlib without a screen, and no figure left open."""
+    """Use Matplotlib without a screen, and close all figures."""
     if find_spec("matplotlib") is None:
         yield
         return
@@ -46,7 +46,7 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """A new page of the size of a laptop's."""
+    """Open a browser page of the size of a laptop screen."""
     opened = browser.new_page(viewport={"width": 1200, "height": 900})
     opened.set_default_timeout(120_000)  # milliseconds on a busy machine; it takes a few
     yield opened

@@ -1,4 +1,4 @@
-"""Displays draw what is true of the examples, and refuse in one sentence what they cannot."""
+"""Displays plot examples and boundaries correctly, and raise clear errors otherwise."""
 
 import pickle
 import subprocess
@@ -28,7 +28,7 @@ def title(ax):
 
 
 def drawn(ax, label):
-    """How many marks of a kind there are."""
+    """Return the number of marks with a label."""
     marks = [c for c in ax.collections if c.get_label() == label]
     return sum(len(c.get_offsets()) for c in marks)
 

@@ -1,4 +1,4 @@
-"""The forest plot of a separation: intervals, arrows from the bounds, names."""
+"""Forest plot of a separation: intervals, arrows that begin at bounds, and names."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The player in a real JupyterLab and a real marimo, in a browser."""
+"""The notebook widget in JupyterLab and marimo, in a browser."""
 
 import contextlib
 import importlib.util
@@ -54,7 +54,7 @@ def start(module, *arguments, folder):
 
 @contextlib.contextmanager
 def running(module, *arguments, folder):
-    """A server in a process of its own, once it answers; gives its address."""
+    """Run a server in another process; yield its address once it answers."""
     for wanted in (module, "anywidget"):
         if importlib.util.find_spec(wanted) is None:
             missing(f"{wanted} is not installed")
@@ -71,7 +71,7 @@ def running(module, *arguments, folder):
 
 
 def looks_right(page):
-    """Labels over their numbers, buttons in one row, and the arrow keys are the player's."""
+    """Check layout and arrow keys of the player."""
     page.locator(".rb-player .rb-step").wait_for()
     assert page.locator("dt").first.evaluate("e => getComputedStyle(e).float") == "none"
     tops = {round(b.bounding_box()["y"]) for b in page.locator(".rb-buttons button").all()}
@@ -91,7 +91,7 @@ LAB = (
 
 
 def notebook(*outputs):
-    """A notebook with the lines in its one cell, as JupyterLab writes it."""
+    """Return a notebook with the code in one cell, as JupyterLab writes it."""
     cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": LINES, "outputs": outputs}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     whole = {"cells": [{**cell, "execution_count": None}], "metadata": {"kernelspec": kernel}}

@@ -1,4 +1,4 @@
-"""In notebooks: cards that suit light and dark, the player as a widget, scikit-learn's diagram."""
+"""In notebooks: results as cards, the widget, and scikit-learn's diagram."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ VOID = {"rect", "br", "path"}
 
 
 class Balanced(HTMLParser):
-    """Knows whether every element that is opened is closed."""
+    """HTML parser that checks whether every element is closed."""
 
     def __init__(self):
         super().__init__()
@@ -194,7 +194,7 @@ window.left = module.default.render({ model: window.model, el: document.getEleme
 
 @pytest.mark.slow_without_jit
 def test_a_widget_shows_t_and_reports_changes_in_a_browser(noisy, page, tmp_path):
-    """With the model that anywidget's hosts give to `render`."""
+    """The widget works with the model that notebooks pass to `render`."""
     pytest.importorskip("anywidget")
     import base64
 

@@ -74,7 +74,7 @@ def separation():
 
 
 def small(display, path):
-    """What is inside the axes, side by side, as colours of small squares."""
+    """Return the inside of all axes as the mean colors of small squares."""
     figure = display.figure_
     figure.set_dpi(80)
     figure.canvas.draw()

@@ -1,4 +1,4 @@
-"""Pictures of three to five labels: each region is where its label is answered."""
+"""Pictures of three to five labels: each label is predicted in its region."""
 
 import base64
 from xml.etree import ElementTree
@@ -23,7 +23,7 @@ BOX = [(-2.0, -1.0), (2.0, -1.0), (2.0, 1.0), (-2.0, 1.0)]
 
 
 def clouds(k=3, n=20, d=2, spread=0.4):
-    """Clouds around a ring, one for each label."""
+    """Return clusters of examples on a ring, one per label."""
     rng, turn = np.random.default_rng(3), 2 * np.pi * np.arange(k) / k
     middle = np.zeros((k, d))
     middle[:, :2] = 2.2 * np.column_stack((np.cos(turn), np.sin(turn)))
@@ -32,7 +32,7 @@ def clouds(k=3, n=20, d=2, spread=0.4):
 
 
 def inside(part, points, by=1e-6):
-    """Which points are in a convex polygon, further than rounding from its edges."""
+    """Return whether points are inside a convex polygon, not just on its edge."""
     if len(part) < 3:
         return np.zeros(len(points), dtype=bool)
     corners = np.array(part)
@@ -218,7 +218,7 @@ def test_the_player_rings_the_counted_mistakes(page, d):
     counted = """(story) => {
       const player = window.mount(document.getElementById("here"), story, { t: 3 });
       const all = Array.from({ length: player.story.T + 1 }, (_, t) => t);
-      return all.every((t) => player.story.mistaken(t).length === player.story.count(t));
+      return all.every((t) => player.story.mistakesAt(t).length === player.story.count(t));
     }"""
     assert page.evaluate(counted, story)
 
