@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,7 +126,7 @@ def test_ties_between_labels_are_kept(w, zero):
 
 @pytest.mark.parametrize("size", [2.0**1000, 2.0**-1000, np.inf, np.nan])
 def test_weights_that_overflow_in_a_graph_are_refused(size):
-    with pytest.raises(ValueError, match="weight"):
+    with refuses(ValueError):
         rb.to_onnx(line([0.0, size, 0.0]))
 
 
@@ -246,10 +247,10 @@ def test_pipelines_are_converted_with_their_scalers(labels):
 def test_without_skl2onnx_the_extra_is_named(monkeypatch):
     clf = rb.Perceptron().fit([[1.0], [-1.0]], [1, 0])
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[onnx\]'"):
+    with refuses(ImportError, "rosenblatt[onnx]"):
         rb.to_onnx(clf)
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with pytest.raises(ImportError, match=r"skl2onnx.*pip install 'rosenblatt\[onnx\]'"):
+    with refuses(ImportError, "skl2onnx", "rosenblatt[onnx]"):
         rb.register_onnx_converters()
 
 
@@ -259,17 +260,17 @@ def test_accessing_the_name_does_not_import_onnx():
 
 
 def test_an_unsupported_model_gets_one_sentence():
-    with pytest.raises(ValueError, match="Perceptron is not fitted"):
+    with refuses(ValueError, "Perceptron", "fit"):
         rb.to_onnx(rb.Perceptron())
-    with pytest.raises(TypeError, match=r"^str "):
+    with refuses(TypeError, "str"):
         rb.to_onnx("model.json")
-    with pytest.raises(ValueError, match="dtype"):
+    with refuses(ValueError, "dtype", "int8"):
         rb.to_onnx(line([1.0, 2.0]), dtype="int8")
-    with pytest.raises(ValueError, match=r"OnlinePerceptron .*two labels"):
+    with refuses(ValueError, "OnlinePerceptron"):
         rb.to_onnx(rb.OnlinePerceptron())
     days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
     clf = rb.Perceptron().fit([[1.0], [-1.0]], days)
-    with pytest.raises(TypeError, match=r"date\(2026, 1, 1\)"):
+    with refuses(TypeError, "date(2026, 1, 1)"):
         rb.to_onnx(clf)
 
 

@@ -1,9 +1,9 @@
 import os
-import re
 import subprocess
 import sys
 
 import pytest
+from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.errors import UsageError, WriteError
@@ -33,7 +33,7 @@ SAME = ["data.csv", "./data.csv", "sub/../data.csv", "soft", "hard"]
 @pytest.mark.parametrize("output", SAME)
 @pytest.mark.parametrize("data", SAME)
 def test_an_input_is_not_overwritten_under_any_of_its_names(here, data, output):
-    with pytest.raises(UsageError, match=rf"^-o {output} is the data"):
+    with refuses(UsageError, f"-o {output}", "the data"):
         keep_apart({"the data": data}, {"-o": output})
     keep_apart({"the data": data}, {"-o": "other.csv"})
 
@@ -44,10 +44,10 @@ def test_an_input_is_not_overwritten_under_any_of_its_names(here, data, output):
 )
 def test_two_outputs_to_one_new_file_are_refused(here, one, other):
     (here / "no" / "such").mkdir(parents=True)
-    with pytest.raises(UsageError, match=f"--rejects {other} .*-o {one}"):
+    with refuses(UsageError, f"--rejects {other}", f"-o {one}"):
         keep_apart({}, {"-o": one, "--rejects": other})
     (here / "dangling").symlink_to(one)
-    with pytest.raises(UsageError, match=f"--rejects dangling .*-o {one}"):
+    with refuses(UsageError, "--rejects dangling", f"-o {one}"):
         keep_apart({}, {"-o": one, "--rejects": "dangling"})
 
 
@@ -79,24 +79,20 @@ def test_circular_links_are_refused_and_kept(here):
     (here / "a").symlink_to("b")
     (here / "b").symlink_to("a")
     for trial in (lambda: write_text("a", "new"), lambda: keep_apart({}, {"-o": "a"})):
-        with pytest.raises(WriteError, match=r"a: .*symbolic links"):
+        with refuses(WriteError, "a"):
             trial()
     assert (here / "a").is_symlink()
 
 
 def test_an_unwritable_output_is_reported_before_the_work(here):
-    for path, why in [
-        ("no/model.json", "folder"),
-        ("sub", "directory"),
-        ("data.csv/model.json", "is a file"),
-    ]:
-        with pytest.raises(WriteError, match=f"{path}: .*{why}"):
+    for path in ("no/model.json", "sub", "data.csv/model.json"):
+        with refuses(WriteError, path):
             keep_apart({}, {"-o": path})
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_full_device_is_named():
-    with pytest.raises(WriteError, match="/dev/full: No space left on device"):
+    with refuses(WriteError, "/dev/full", "No space left on device"):
         write_text("/dev/full", "some text")
 
 
@@ -110,7 +106,7 @@ def test_under_a_default_name_only_our_own_files_are_replaced(here):
     (here / "ours").write_text("<mark>" + "x" * 9000)
     keep_others("ours", b"<mark>", "a report", "move it")
     keep_others("nothing", b"<mark>", "a report", "move it")
-    with pytest.raises(UsageError, match=r"^hard .*move it"):
+    with refuses(UsageError, "hard", "move it"):
         keep_others("hard", b"<mark>", "a report", "move it")
 
 
@@ -121,9 +117,9 @@ def test_a_file_of_another_kind_is_identified(tmp_path):
     write_checksummed(checkpoint, "stream checkpoint", {})
     proof.write_text(proof_to_json(result.data.plan, result.proof))
     reads = {
-        model: "a model; rb.load and rosenblatt predict read it.",
-        checkpoint: "a checkpoint of rosenblatt stream, which resumes from it.",
-        proof: "a proof; rosenblatt verify reads it.",
+        model: "rosenblatt predict",
+        checkpoint: "rosenblatt stream",
+        proof: "rosenblatt verify",
     }
     for read, others in (
         (rb.load, (checkpoint, proof)),
@@ -132,5 +128,5 @@ def test_a_file_of_another_kind_is_identified(tmp_path):
         (lambda path: read_checksummed(path, "stream checkpoint"), (model, proof)),
     ):
         for file in others:
-            with pytest.raises(ValueError, match=re.escape(f"{file} is {reads[file]}")):
+            with refuses(ValueError, file, reads[file]):
                 read(str(file))

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt import files, strictjson
@@ -115,7 +116,7 @@ def test_duplicate_names_are_found_in_one_pass():
         __hash__ = str.__hash__
 
     pairs = [(Counted(f"k{i}"), i) for i in range(2000)] + [(Counted("k3"), 0)]
-    with pytest.raises(strictjson.NotJsonError, match='"k3"'):
+    with refuses(strictjson.NotJsonError, '"k3"'):
         strictjson._parse_object(pairs)
     assert Counted.requests < 100
 
@@ -174,13 +175,13 @@ def test_pipes_and_devices_are_read(tmp_path, monkeypatch):
     os.mkfifo(pipe)
     monkeypatch.setattr(strictjson, "PIPE_SECONDS", 0.05)
     for load in (rb.load, rb.OnlinePerceptron.load):
-        with pytest.raises(UserError, match="pipe"):
+        with refuses(UserError, "pipe"):
             load(pipe)
-        with pytest.raises(UserError, match="33,554,432 bytes"):
+        with refuses(UserError, "/dev/zero", "33,554,432"):
             load("/dev/zero")
-        with pytest.raises(UserError, match="/dev/null"):
+        with refuses(UserError, "/dev/null"):
             load("/dev/null")
-        with pytest.raises(UserError, match="directory"):
+        with refuses(UserError, tmp_path):
             load(tmp_path)
     rb.save(rb.Perceptron().fit([[1.0], [-1.0]], [1, 0]), tmp_path / "m.json")
     monkeypatch.setattr(strictjson, "PIPE_SECONDS", 60)
@@ -216,12 +217,11 @@ def test_a_forged_state_is_refused_in_one_sentence(tmp_path):
         {"count": [10**30] * 8},
     ):
         with_checksum(path, {**whole, "stream": {**state, **change}})
-        with pytest.raises(ValueError, match="online perceptron") as refused:
+        with refuses(ValueError, "online perceptron"):
             rb.OnlinePerceptron.load(path)
-        assert "\n" not in str(refused.value)
     for content in ([], 7, "x"):
         with_checksum(path, {**whole, "stream": content})
-        with pytest.raises(ValueError, match='"stream"'):
+        with refuses(ValueError, '"stream"'):
             rb.OnlinePerceptron.load(path)
 
 
@@ -273,9 +273,8 @@ def test_a_forged_dask_state_is_refused_in_one_sentence(tmp_path):
         {**whole, "state": {**state, "history": [[1]]}},
     ):
         by_hand(path, KIND, spoiled)
-        with pytest.raises(UserError, match=r"rounds\.json") as refused:
+        with refuses(UserError, "rounds.json"):
             saved.read(plan)
-        assert "\n" not in str(refused.value)
 
 
 def test_sums_that_overflow_cause_no_warnings():

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from facts import refuses
 from sklearn.datasets import load_iris
 
 import rosenblatt as rb
@@ -267,9 +268,9 @@ def test_frames_train_like_their_rows_and_never_partially(tmp_path):
     assert one.state() == many.state() == both.state()
     bad = pd.DataFrame([{**row, "a": "3" if row["a"] else None} for row in rows])
     bad.loc[200, "a"] = "abc"
-    with pytest.raises(RowError, match="X, row 200"):
+    with refuses(RowError, "X", row=200):
         many.learn_many(bad, y)
-    with pytest.raises(RowError, match="y, row 7"):
+    with refuses(RowError, "y", row=7):
         many.learn_many(frame, [*y[:7], "other", *y[8:]])
     assert one.state() == many.state()
 
@@ -324,7 +325,7 @@ def test_a_stream_that_has_seen_one_label_cannot_predict_yet(tmp_path):
     online.learn_one({"a": 1.0}, "yes")
     online.save(tmp_path / "m.json")
     assert rb.OnlinePerceptron.load(tmp_path / "m.json").labels == ("yes",)
-    with pytest.raises(ValueError, match=r"m\.json .*two labels"):
+    with refuses(ValueError, "m.json"):
         rb.load(tmp_path / "m.json")
 
 
@@ -334,7 +335,7 @@ def test_every_reader_refuses_a_missing_number_if_the_model_does(tmp_path):
     here("learn", data, "--target", "kind", "--ignore", "id", "-o", model)
     online, row = rb.OnlinePerceptron.load(model), {"a": None, "b": 1.0, "ok": True}
     for read in (rb.load(model).predict, lambda rows: online.predict_one(rows[0])):
-        with pytest.raises(ValueError, match='column "a"'):
+        with refuses(ValueError, column="a"):
             read([row])
     with pytest.raises(KeyError):
         python_reader()(json.loads(model.read_text()), row)

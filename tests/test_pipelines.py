@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from case_counts import n_cases
+from facts import refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer, make_column_transformer
@@ -31,6 +32,7 @@ from test_model_file import predicted_by_node
 import rosenblatt as rb
 from rosenblatt.cli import run as rosenblatt
 from rosenblatt.model import Model
+from rosenblatt.pipelines import FoldingError
 
 mpl.use("Agg")
 SCALERS = [
@@ -95,12 +97,12 @@ def test_weights_that_rounding_would_move_across_a_row_are_refused():
     near = rng.integers(0, 4, 60)
     X = np.column_stack([1e17 + 16.0 * near, rng.uniform(0, 4, 60)])
     pipe = fitted(StandardScaler(), rb.Perceptron(), X=X, y=near + X[:, 1] > 4)
-    with pytest.raises(ValueError, match=r"\d+ of 60"):
+    with refuses(FoldingError, 60, "joblib.dump"):
         Model.of(pipe)
 
 
 @pytest.mark.parametrize(
-    ("step", "message"),
+    ("step", "named"),
     [
         (PolynomialFeatures(), "PolynomialFeatures"),
         (MinMaxScaler(clip=True), "MinMaxScaler"),
@@ -119,10 +121,10 @@ def test_weights_that_rounding_would_move_across_a_row_are_refused():
     ],
     ids=["polynomial", "clip", "columns", "indicator", "imputed", "twice", "rare", "scaled"],
 )
-def test_a_nonlinear_step_is_refused_with_a_remedy(tmp_path, step, message):
+def test_a_nonlinear_step_is_refused_with_a_remedy(tmp_path, step, named):
     X, y = cloud()
     pipe = fitted(step, rb.Perceptron(max_updates=50), X=X, y=y)
-    with pytest.raises(ValueError, match=rf"{message}.*joblib\.dump"):
+    with refuses(FoldingError, named, "joblib.dump"):
         rb.save(pipe, tmp_path / "model.json")
     assert not (tmp_path / "model.json").exists()
 
@@ -130,7 +132,7 @@ def test_a_nonlinear_step_is_refused_with_a_remedy(tmp_path, step, message):
 def test_categories_with_blanks_around_them_are_refused_for_that_reason(tmp_path):
     X = pd.DataFrame({"job": [" baker", " clerk", "cook"] * 4})
     pipe = fitted(OneHotEncoder(), rb.Perceptron(), X=X, y=["no", "yes", "no"] * 4)
-    with pytest.raises(ValueError, match=r"begin or end with blanks.*joblib\.dump"):
+    with refuses(FoldingError, "joblib.dump"):
         rb.save(pipe, tmp_path / "model.json")
 
 
@@ -268,10 +270,10 @@ def test_onnx_names_a_step_with_unknown_column_types():
     pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
     X, y = cloud()
     prepare = make_column_transformer((PowerTransformer(), ["age"]))
-    with pytest.raises(ValueError, match=r"PowerTransformer.*skl2onnx\.to_onnx"):
+    with refuses(ValueError, "PowerTransformer", "skl2onnx.to_onnx"):
         rb.to_onnx(fitted(prepare, rb.Perceptron(max_updates=50), X=X, y=y))
     texts = fitted(CountVectorizer(), rb.Perceptron(), X=["free prize", "lunch now"], y=[1, 0])
-    with pytest.raises(ValueError, match=r"CountVectorizer.*skl2onnx\.to_onnx"):
+    with refuses(ValueError, "CountVectorizer", "skl2onnx.to_onnx"):
         rb.to_onnx(texts)
 
 
@@ -341,9 +343,9 @@ def test_an_unfitted_pipeline_is_named_as_such(tmp_path):
     X, y = cloud()
     for clf in (rb.PocketPerceptron(), make_pipeline(StandardScaler(), rb.PocketPerceptron())):
         for door in doors(clf, X, y, tmp_path / "model.json"):
-            with pytest.raises(ValueError, match="PocketPerceptron is not fitted"):
+            with refuses(ValueError, "PocketPerceptron", "fit"):
                 door()
-    with pytest.raises(ValueError, match="LogisticRegression is not fitted"):
+    with refuses(ValueError, "LogisticRegression", "fit"):
         rb.report(LogisticRegression(), X, y)
 
 
@@ -353,14 +355,14 @@ def test_an_unsupported_pipeline_is_not_called_unfitted(tmp_path):
     tree = DecisionTreeClassifier()
     for clf in (tree, tree.fit(X, y), fitted(StandardScaler(), tree, X=X, y=y)):
         for door in doors(clf, X, y, tmp_path / "model.json"):
-            with pytest.raises(TypeError, match=r"^DecisionTreeClassifier "):
+            with refuses(TypeError, "DecisionTreeClassifier"):
                 door()
     for foreign in (LogisticRegression(), LogisticRegression().fit([[0.0], [1.0]], [0, 1])):
-        with pytest.raises(TypeError, match=r"^LogisticRegression "):
+        with refuses(TypeError, "LogisticRegression"):
             rb.save(foreign, tmp_path / "model.json")
     search = GridSearchCV(rb.Perceptron(max_updates=50), {"eta0": [1.0]}, cv=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search.fit(X, y)
-    with pytest.raises(TypeError, match="best_estimator_"):
+    with refuses(TypeError, "best_estimator_"):
         rb.save(search, tmp_path / "model.json")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from facts import refuses
 from sklearn.datasets import load_iris
 
 import rosenblatt as rb
@@ -105,13 +106,13 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
 def test_an_error_names_the_position_and_the_label(call):
-    with pytest.raises(ValueError, match="row 2") as refused:
+    with refuses(ValueError, row=2) as refused:
         call()
     assert NUMBERED.search(str(refused.value)).groups() == ("2", '"c03"')
 
 
 def test_rows_of_weight_0_are_counted_too():
-    with pytest.raises(ValueError, match=r"y, row 3: -1"):
+    with refuses(ValueError, "y", -1, row=3):
         rb.separation(
             [[1.0], [2.0], [3.0], [4.0]],
             [1, 0, 2, -1],
@@ -122,10 +123,10 @@ def test_rows_of_weight_0_are_counted_too():
 
 def test_an_error_about_a_file_names_the_row_of_the_file(tmp_path):
     FRAME.iloc[::-1].to_csv(tmp_path / "xor.csv", index=False)
-    with pytest.raises(ValueError, match=r'row 5 of the file, column "a": '):
+    with refuses(ValueError, "xor.csv", row=5, column="a"):
         rb.learn(tmp_path / "xor.csv", target="y")
     (tmp_path / "xor.jsonl").write_text('{"a": 1, "y": 0}\n{"a": \n')
-    with pytest.raises(ValueError, match="row 2 of the file"):
+    with refuses(ValueError, "xor.jsonl", row=2):
         rb.learn(tmp_path / "xor.jsonl", target="y")
 
 
@@ -157,12 +158,12 @@ def test_each_row_of_a_conflict_has_its_competing_classes():
 def test_a_failed_proof_check_names_rows_of_the_data():
     X, y = pd.DataFrame({"x": [0.0, 1.0, 5.0]}, index=list("abc")), [0, 0, 1]
     proof = rb.separability(X, y).proof
-    with pytest.raises(rb.ProofError, match=r'row 2 \("c"\)'):
+    with refuses(rb.ProofError, '("c")', row=2):
         replace(proof, weights=(-1, 0)).check(X, y)
     X, y = [[0.0, 1.0], [5.0, 1.0], [1.0, 9.0]], ["a", "b", "c"]
     proof = rb.separability(X, y).proof
     assert proof.claim == "separable"
-    with pytest.raises(rb.ProofError, match="row 0 against b"):
+    with refuses(rb.ProofError, "b", row=0):
         replace(proof, weights=(0,) * len(proof.weights)).check(X, y)
 
 

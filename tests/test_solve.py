@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from facts import refuses
 from scipy import sparse
 
 import rosenblatt as rb
@@ -169,7 +170,7 @@ def test_one_of_three_labels_is_trained_against_the_rest():
 
 def test_missing_numbers_are_refused_dropped_or_imputed():
     frame = pd.DataFrame({"x": [*range(19), math.nan], "y": np.arange(20) > 9})
-    with pytest.raises(DataError, match=r'row 19, column "x".* missing="drop"'):
+    with refuses(DataError, row=19, column="x", advice=['missing="drop"']):
         rb.learn(frame, "y")
     assert rb.learn(frame, "y", missing="drop").outcome.run.rows == 19
     assert rb.learn(frame, "y", missing="mean").outcome.run.rows == 20
@@ -283,15 +284,15 @@ def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, free_memory):
     assert passed.verdict == whole.verdict
     assert passed.model.weights_.tolist() == whole.model.weights_.tolist()
     assert [path.name for path in tmp_path.iterdir()] == ["credit.csv"]
-    for refused in ({"cv": 3}, {"algorithm": "fewest"}, {"order": "random"}):
-        with pytest.raises(UsageError, match="in file order"):
-            rb.learn(tmp_path / "credit.csv", target="approved", **refused)
-    with pytest.raises(UsageError, match="in file order"):
+    for given in ({"cv": 3}, {"algorithm": "fewest"}, {"order": "random"}):
+        with refuses(UsageError, advice=["cv", "test"]):
+            rb.learn(tmp_path / "credit.csv", target="approved", **given)
+    with refuses(UsageError):
         passed.report(tmp_path / "report.html")
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "named"),
     [
         ({"algorithm": "magic"}, "algorithm"),
         ({"order": "magic"}, "order"),
@@ -304,29 +305,29 @@ def test_a_file_larger_than_memory_is_read_in_passes(tmp_path, free_memory):
         ({"random_state": "now"}, "random_state"),
     ],
 )
-def test_unknown_options_are_refused_in_one_sentence(given, message):
-    with pytest.raises(ValueError, match=message):
+def test_unknown_options_are_refused_in_one_sentence(given, named):
+    with refuses(ValueError, named):
         rb.learn(XOR, [0, 0, 0, 1], **given)
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.DataFrame, pl.DataFrame])
 def test_rows_without_one_label_each_are_refused_in_one_sentence(kind):
-    with pytest.raises(ValueError, match=r"^X has 4 rows .* 3 labels"):
+    with refuses(ValueError, "X", 4, 3):
         rb.learn(kind(np.array(XOR)), [0, 1, 0])
 
 
 def test_too_many_folds_are_refused_in_one_sentence():
-    with pytest.raises(ValueError, match=r"^100 folds .* 3; .*cv="):
+    with refuses(ValueError, 100, 3, advice=["cv"]):
         rb.learn(np.arange(12.0)[:, None], [0] * 9 + [1] * 3, cv=100)
-    with pytest.raises(ValueError, match="test_size=, test= and cv="):
+    with refuses(ValueError, advice=["test_size", "test", "cv"]):
         rb.learn(XOR, [0, 0, 0, 1], cv=2, test_size=0.5)
 
 
 def test_a_file_names_its_own_target(tmp_path):
     (tmp_path / "d.csv").write_text("x,y\n1,0\n2,1\n")
-    with pytest.raises(ValueError, match="target="):
+    with refuses(ValueError, advice=["target"]):
         rb.learn(tmp_path / "d.csv", [0, 1])
-    with pytest.raises(OSError, match=r"none\.csv"):
+    with refuses(OSError, "none.csv"):
         rb.learn(tmp_path / "none.csv")
 
 

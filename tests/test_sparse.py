@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -68,15 +69,14 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_sparse_matrix_with_indices_outside_its_shape_is_refused_in_one_sentence(name):
-    with pytest.raises(ValueError, match=r"^X") as caught:
+    with refuses(ValueError, "X"):
         rb.Perceptron().fit(BROKEN[name], ANSWERS)
-    assert "\n" not in str(caught.value)
 
 
 def test_the_row_and_the_invalid_index_are_named():
     X = sparse.csr_array(DENSE)
     X.indices[X.indptr[7]] = 9
-    with pytest.raises(ValueError, match=r"X, row 7: .*\b9\b.*\b6 columns"):
+    with refuses(ValueError, "X", 9, 6, row=7):
         to_floats(X)
 
 
@@ -99,13 +99,13 @@ WAYS_IN = {
 
 @pytest.mark.parametrize("way", WAYS_IN)
 def test_every_function_refuses_invalid_sparse_indices(way):
-    with pytest.raises(ValueError, match=r"\b6 columns"):
+    with refuses(ValueError, 6):
         WAYS_IN[way](BROKEN["CSR column far too large"])
 
 
 def test_dask_partitions_with_invalid_indices_are_refused_too():
     partitions = pytest.importorskip("rosenblatt.dask.partitions")
-    with pytest.raises(ValueError, match=r"partition 1: X, row 2: .* 6 "):
+    with refuses(ValueError, "partition 1", "X", 6, row=2):
         partitions.load_partition("partition 1", BROKEN["CSR column too large"], ANSWERS, None)
 
 
@@ -178,7 +178,7 @@ MASKED = np.ma.masked_array(np.where(ANSWERS == "yes", 1, 0), mask=np.arange(12)
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 def test_masked_labels_and_weights_are_refused_as_masked_rows_are(learn):
-    with pytest.raises(ValueError, match=r"\b(y|sample_weight) has masked"):
+    with refuses(ValueError):
         learn(MASKED)
 
 

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from facts import refuses
 from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
@@ -98,5 +99,5 @@ def test_an_error_in_one_part_is_raised_after_all_have_ended(small_parts):
         if part.start:
             raise RuntimeError("the second part")
 
-    with pytest.raises(RuntimeError, match="the second part"):
+    with refuses(RuntimeError, "the second part"):
         engine.in_threads(work, 100, 1000)

@@ -4,6 +4,7 @@ import lecture
 import numpy as np
 import pytest
 import strategies as make
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -95,7 +96,7 @@ def test_weights_start_from_where_the_fit_started():
 def test_weights_outside_the_run_are_refused(t):
     clf = rb.Perceptron().fit([[1.0, 1], [-1, -1]], [1, 0])
     assert clf.n_updates_ == 1
-    with pytest.raises(ValueError, match=r"0 to 1"):
+    with refuses(ValueError, t, 0, 1):
         clf.trace_.weights(t)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from facts import refuses
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -123,9 +124,9 @@ def test_rows_with_score_exactly_zero_cost_no_more_than_others(monkeypatch):
 
 def test_weights_of_the_wrong_length_never_reach_a_kernel():
     examples = Examples.from_arrays(np.eye(3), [0, 1, 1])
-    with pytest.raises(ValueError, match=r"5 weights .* 3 features"):
+    with refuses(ValueError, 5, 3):
         algorithms.pla(examples, start=np.zeros(6))
-    with pytest.raises(ValueError, match=r"5 weights .* 3 features"):
+    with refuses(ValueError, 5, 3):
         Hypothesis(np.ones(6)).scores(np.eye(3))
 
 

@@ -6,6 +6,7 @@ import lecture
 import numpy as np
 import pytest
 import strategies as make
+from facts import warns
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse, stats
@@ -205,7 +206,7 @@ def test_mistakes_left_are_counted_on_all_examples(examples, order, zero, max_it
 @given(make.contradictory(), make.orders, make.zeros)
 def test_contradictory_rows_are_never_separated(examples, order, zero):
     X, y = examples
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with warns(ConvergenceWarning, "max_iter"):
         clf = rb.Perceptron(order=order, zero=zero, max_iter=20, random_state=0).fit(X, y)
     assert not clf.separated_
     assert clf.n_mistakes_ >= 1

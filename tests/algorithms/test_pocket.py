@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 import strategies as its
 from ctrl_c import ctrl_c_after
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -185,7 +186,7 @@ def test_ctrl_c_keeps_the_best_so_far(restarts, order, monkeypatch):
         monkeypatch.setattr(Judge, "alone", interrupted)
     else:
         pressed = ctrl_c_after(0.5)
-    with pytest.raises(KeyboardInterrupt, match="interrupted"), pressed:
+    with pytest.raises(KeyboardInterrupt), pressed:
         clf.fit(X, y)
     assert clf.stop_reason_ == "interrupted"
     assert clf.n_mistakes_ == (clf.predict(X) != y).sum() < 300
@@ -203,19 +204,19 @@ def test_progress_is_printed_where_there_is_no_terminal(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("name", "value"),
     [
-        ({"max_updates": -1}, "max_updates is -1"),
-        ({"max_updates": None}, "max_updates is None"),
-        ({"restarts": 0}, "restarts is 0"),
-        ({"time_limit": 0}, "time_limit is 0"),
-        ({"n_jobs": 0}, "n_jobs is 0"),
-        ({"order": "sideways"}, "order is 'sideways'"),
+        ("max_updates", -1),
+        ("max_updates", None),
+        ("restarts", 0),
+        ("time_limit", 0),
+        ("n_jobs", 0),
+        ("order", "sideways"),
     ],
 )
-def test_wrong_parameters_are_refused_in_one_sentence(wrong, words):
-    with pytest.raises(ValueError, match=words):
-        rb.PocketPerceptron(**wrong).fit(*noisy(20))
+def test_wrong_parameters_are_refused_in_one_sentence(name, value):
+    with refuses(ValueError, name, repr(value)):
+        rb.PocketPerceptron(**{name: value}).fit(*noisy(20))
 
 
 def test_class_weights_change_what_a_mistake_costs():

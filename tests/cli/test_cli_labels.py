@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from facts import refuses
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
@@ -192,7 +193,7 @@ def test_the_search_refuses_more_than_two_labels(run_command, iris):
         '--algorithm fewest is for two labels, and column "kind" has 3. Give --positive virginica, '
         "for example, to learn it against the rest, or --algorithm pocket." in err
     )
-    with pytest.raises(rb.errors.UsageError, match=r'algorithm="fewest".* 3'):
+    with refuses(rb.errors.UsageError, 3, advice=['algorithm="fewest"']):
         rb.learn(IRIS.data, IRIS.target, algorithm="fewest")
 
 
@@ -209,7 +210,7 @@ def test_measurements_as_labels_are_refused(run_command, tmp_path):
     assert "measured rather than named" in run_command("learn", data, "--target", "share")[2]
     infinite = put(tmp_path, "i.svm", "0 1:1\n1 1:2\n1e999 1:3\n")
     assert "measured rather than named" in run_command("learn", infinite)[2]
-    with pytest.raises(rb.errors.DataError, match="200 different labels"):
+    with refuses(rb.errors.DataError, 200):
         rb.learn(x[:, None], x)
     names = put(tmp_path, "n.csv", table({"x": x, "name": [f"p{i}" for i in x]}))
     assert "names rather than labels" in run_command("learn", names, "--target", "name")[2]

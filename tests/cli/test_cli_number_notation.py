@@ -5,6 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,7 +100,7 @@ def test_points_in_other_columns_are_harmless_and_a_bad_cell_is_named(put):
     source = put(lines(";", comma, lambda i: i / 4, answer_of))
     assert type(columns(read(source))["b"]) is Number
     bad = put(lines(";", lambda i: "1.5" if i == 4 else comma(i), lambda i: i, answer_of), "e.csv")
-    with pytest.raises(ValueError, match=r'row 5, column "a": "1.5" .*decimal'):
+    with refuses(ValueError, '"1.5"', row=5, column="a"):
         read(bad)
 
 
@@ -194,7 +195,7 @@ def test_text_that_is_unique_in_every_row_is_an_id_and_left_out(put, run_command
 
 def test_an_id_alone_is_refused_as_no_feature(put):
     source = put(lines(",", lambda i: f"x{i}", answer_of, header="a,y"))
-    with pytest.raises(ValueError, match='"a"'):
+    with refuses(ValueError, '"a"'):
         read(source)
 
 

@@ -5,6 +5,7 @@ import os
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from facts import refuses
 
 from rosenblatt.errors import WriteError
 from rosenblatt.read import Layout, Source
@@ -55,7 +56,7 @@ def test_text_that_changes_during_conversion_is_not_kept(text, beside):
             yield from super().each(work)
             rewritten(text, ROWS.replace("5,5,yes", "1,2,yes"))
 
-    with pytest.raises(WriteError, match=r"d\.csv changed"):
+    with refuses(WriteError, "d.csv"):
         convert_file(Changing.of(Source.find(str(text)), Layout()))
     assert os.listdir(text.parent) == ["d.csv"]
 

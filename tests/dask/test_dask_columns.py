@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from facts import refuses
 
 pytest.importorskip("distributed")
 
@@ -88,15 +89,15 @@ def test_files_and_frames_give_the_model_of_all_rows(client, tmp_path):
 def test_a_missing_column_is_refused_by_its_name(client, tmp_path, other, named):
     paths = files(tmp_path, WHOLE.iloc[:3], other)
     for ask in (separability, lambda *a, client: Perceptron(client=client).fit(*a)):
-        with pytest.raises(ValueError, match=f"'{named}'"):
+        with refuses(ValueError, f"'{named}'"):
             ask(paths, "answer", client=client)
-        with pytest.raises(ValueError, match=f"partition 1 .*'{named}'"):
+        with refuses(ValueError, "partition 1", f"'{named}'"):
             ask(frames(WHOLE.iloc[:3], other), "answer", client=client)
 
 
 def test_a_new_column_is_refused_in_a_frame_and_ignored_in_a_file(client, tmp_path):
     more = WHOLE.iloc[3:].assign(town=1)
-    with pytest.raises(ValueError, match=r"partition 1 .*'town'"):
+    with refuses(ValueError, "partition 1", "'town'"):
         separability(frames(WHOLE.iloc[:3], more), "answer", client=client)
     s = separability(files(tmp_path, WHOLE.iloc[:3], more), "answer", client=client)
     assert s.proof.check(WHOLE[["age", "salary"]], ANSWER)
@@ -107,13 +108,13 @@ def test_predicting_needs_only_the_features(client, tmp_path):
     model = Perceptron(max_iter=50, client=client).fit(frames(WHOLE), "answer")
     assert len(model.predict(paths).compute()) == 6
     files(tmp_path, WHOLE.drop(columns="age"))
-    with pytest.raises(ValueError, match="'age'"):
+    with refuses(ValueError, "'age'"):
         model.predict(paths)
 
 
 def test_a_name_that_occurs_twice_is_refused(client):
     twice = pd.concat([WHOLE, WHOLE[["age"]]], axis=1)
-    with pytest.raises(ValueError, match="'age'"):
+    with refuses(ValueError, "'age'"):
         separability(
             dd.from_map(lambda _: twice, [0], meta=twice.iloc[:0]), "answer", client=client
         )
@@ -192,8 +193,8 @@ def test_each_file_may_have_its_own_labels(client, tmp_path, coded):
 
 
 def test_a_missing_or_truncated_parquet_file_is_named_with_the_reason(client, tmp_path):
-    with pytest.raises(OSError, match="nothing"):
+    with refuses(OSError, "nothing"):
         Perceptron().fit(str(tmp_path / "nothing"), "answer")
     (tmp_path / "cut.parquet").write_bytes(b"PAR1cut")
-    with pytest.raises(ValueError, match=r"cut\.parquet"):
+    with refuses(ValueError, "cut.parquet"):
         Perceptron().fit([str(tmp_path / "cut.parquet")], "answer")

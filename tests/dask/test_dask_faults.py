@@ -6,6 +6,8 @@ import signal
 
 import numpy as np
 import pytest
+from facts import warns
+from sklearn.exceptions import ConvergenceWarning
 
 pytest.importorskip("distributed")
 
@@ -69,12 +71,12 @@ def test_killed_workers_change_no_bit_of_three_labels(client):
     X, y = with_margin(np.random.default_rng(6), 400, 4, 0.04)
     data = in_partitions(X, np.where(X[:, 0] > 0.5, 2, y))
     options = {"client": client, "max_iter": 40, "timeout": LIMIT}
-    with pytest.warns(match="max_iter"):
+    with warns(ConvergenceWarning, "max_iter"):
         undisturbed = Perceptron(**options).fit(*data)
     client.wait_for_workers(2, timeout=BACK)
     with (
         after(some_time_in(undisturbed), lambda: kill_workers(client)),
-        pytest.warns(match="max_iter"),
+        warns(ConvergenceWarning, "max_iter"),
     ):
         clf = Perceptron(**options).fit(*data)
     assert clf.coef_.shape == (3, 4)
@@ -132,10 +134,10 @@ def test_a_killed_scheduler_ends_the_run_and_resume_gives_the_same_bits(client, 
     assert str(file) in str(stop.value)
     client.wait_for_workers(1, timeout=BACK)
     rounds = 40
-    with pytest.warns(match="max_iter"):
+    with warns(ConvergenceWarning, "max_iter"):
         whole = Perceptron(client=client, max_iter=rounds).fit(*parts)
     begun = Perceptron(client=client, max_iter=5, checkpoint=file, checkpoint_every=1)
-    with pytest.warns(match="max_iter"):
+    with warns(ConvergenceWarning, "max_iter"):
         begun.fit(*parts)
-    with pytest.warns(match="max_iter"):
+    with warns(ConvergenceWarning, "max_iter"):
         assert same(begun.set_params(max_iter=rounds).resume(*parts), whole)

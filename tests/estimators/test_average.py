@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn.linear_model
 import strategies as make
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -151,7 +152,7 @@ def test_the_saved_model_is_the_mean(tmp_path):
 
 
 def test_average_must_be_a_boolean():
-    with pytest.raises(ValueError, match="average is 3"):
+    with refuses(ValueError, "average", 3):
         rb.Perceptron(average=3).fit([[1.0], [2.0]], [0, 1])
 
 

@@ -7,6 +7,7 @@ import lecture
 import numpy as np
 import pytest
 import strategies as make
+from facts import refuses
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -221,7 +222,7 @@ def test_a_stream_of_blocks_is_one_epoch_of_fit(examples, size, zero):
 
 
 def test_the_first_block_needs_classes():
-    with pytest.raises(ValueError, match="classes"):
+    with refuses(ValueError, "classes"):
         rb.Perceptron().partial_fit([[1.0]], [1])
 
 
@@ -234,10 +235,10 @@ def test_a_block_may_contain_one_class():
 def test_a_block_with_a_new_label_is_refused_and_changes_nothing():
     clf = rb.Perceptron().partial_fit([[1.0], [-2.0]], [1, 0], classes=[0, 1])
     w = clf.weights_.copy()
-    with pytest.raises(ValueError, match=r"row 1.*7"):
+    with refuses(ValueError, 7, row=1):
         clf.partial_fit([[9.0], [1.0]], [1, 7])
     assert clf.weights_.tolist() == w.tolist()
-    with pytest.raises(ValueError, match="classes"):
+    with refuses(ValueError, "classes"):
         clf.partial_fit([[9.0]], [1], classes=[0, 7])
     assert clf.classes_.tolist() == [0, 1]
     assert clf.n_updates_ == 1
@@ -347,7 +348,7 @@ def test_verbose_writes_nothing_to_stdout(capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(("classes", "names"), [("ab", "'a' and 'b'"), ("abd", "'a', 'b' and 'd'")])
-def test_an_unknown_label_is_quoted_in_the_message(classes, names):
-    with pytest.raises(ValueError, match=rf"^y, row 1: 'c' .* {names}\.$"):
+@pytest.mark.parametrize("classes", ["ab", "abd"])
+def test_an_unknown_label_is_quoted_in_the_message(classes):
+    with refuses(ValueError, "y", "'c'", *map(repr, classes), row=1):
         rb.Perceptron().partial_fit([[1.0], [2.0]], ["a", "c"], classes=list(classes))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse.linalg
+from facts import refuses
 from scipy import optimize
 from slow_likelihoods import log_likelihood
 
@@ -284,7 +285,7 @@ def test_probit_matches_statsmodels():
     fit, s = model.fit(disp=0, tol=1e-14), rb.separation(model)
     np.testing.assert_allclose(list(s.estimates.values()), fit.params, rtol=1e-8)
     np.testing.assert_allclose(list(s.standard_errors.values()), fit.bse, rtol=1e-8)
-    with pytest.raises(ValueError, match="logistic and Cox"):
+    with refuses(ValueError, "firthmodels"):
         s.firth()
 
 
@@ -307,7 +308,7 @@ def test_relative_risks_by_family_match_statsmodels():
 def test_relative_risks_on_the_boundary_are_reported_as_without_estimates():
     s = rb.separation([[1.0], [2], [3], [4], [5], [6]], [0, 0, 1, 0, 1, 1], family="log-binomial")
     assert s.kind == "none"
-    with pytest.raises(ValueError, match="boundary"):
+    with refuses(ValueError):
         _ = s.estimates
     assert "x1" in str(s)
 
@@ -316,7 +317,7 @@ def test_a_model_with_a_non_concave_link_has_no_estimates():
     rng, X = with_group_without_events(0)
     y = (rng.random(len(X)) < 0.5).astype(int)
     cauchy = sm.families.Binomial(sm.families.links.Cauchy())
-    with pytest.raises(ValueError, match="Cauchy"):
+    with refuses(ValueError, "Cauchy"):
         _ = rb.separation(sm.GLM(y, sm.add_constant(X), cauchy)).estimates
 
 
@@ -357,7 +358,7 @@ def test_very_many_coefficients_are_estimated_without_an_information_matrix():
         fit = pytest.importorskip("pyfixest").fepois("y ~ x | f", frame, iwls_tol=1e-12)
     assert s.estimates["x"] == pytest.approx(fit.coef()["x"], rel=1e-8)
     for what in ("standard_errors", "bounds"):
-        with pytest.raises(ValueError, match="pyfixest"):
+        with refuses(ValueError, "pyfixest"):
             getattr(s, what)
 
 
@@ -430,7 +431,7 @@ def test_firth_supports_a_cox_model():
 
 def test_firth_is_refused_for_families_unknown_to_firthmodels():
     s = rb.separation([[0.0], [1.0], [1.0]], [0, 3, 2], family="poisson")
-    with pytest.raises(ValueError, match="logistic and Cox"):
+    with refuses(ValueError, "firthmodels"):
         s.firth()
 
 
@@ -610,7 +611,7 @@ def test_ordered_and_conditional_models_have_estimates():
     slopes = list(rb.separation(ordered).estimates.values())[-2:]
     np.testing.assert_allclose(slopes, fit.params[:2], rtol=1e-6)
     for model in (OrderedModel(y, X, distr="probit"), OrderedModel(y, X, y, distr="logit")):
-        with pytest.raises(ValueError, match="OrderedModel"):  # another link, or an offset
+        with refuses(ValueError, "OrderedModel"):  # another link, or an offset
             _ = rb.separation(model).estimates
     matched = ConditionalLogit(np.arange(90) % 3 == 0, X, groups=np.arange(90) // 6)
     estimates = np.array(list(rb.separation(matched).estimates.values()))

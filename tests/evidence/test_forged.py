@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from case_counts import count_cases
+from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
@@ -180,7 +181,7 @@ def test_xor_is_not_separable_with_an_infinite_x0(x0, weights):
         lambda: proof.check_examples(InOrder(lambda: [examples])),
         lambda: Proof.from_json(proof.to_json()),
     ):
-        with pytest.raises(rb.ProofError, match="x0"):
+        with refuses(rb.ProofError, "x0"):
             check()
 
 
@@ -221,13 +222,13 @@ def test_an_endless_value_is_refused_in_a_short_sentence(strange):
 
 def test_nan_and_infinity_are_never_converted_to_integers():
     for bad in (math.inf, -math.inf, math.nan):
-        with pytest.raises(ValueError, match="NaN or infinity"):
+        with refuses(ValueError):
             as_integers(np.array([1.0, bad]), 1)
 
 
 @pytest.mark.parametrize("x0", [math.inf, -math.inf, math.nan])
 def test_an_x0_that_is_nan_or_infinite_is_refused(x0):
-    with pytest.raises(ValueError, match=rf"intercept_scaling, is {x0}\b"):
+    with refuses(ValueError, "intercept_scaling", x0):
         rb.separability([[0.0], [1.0]], [0, 1], intercept_scaling=x0)
 
 
@@ -238,5 +239,5 @@ def test_numbers_changed_in_place_are_other_data():
     assert proof.check_examples(examples)
     examples.X.flags.writeable = True
     examples.X[2] = 4.0
-    with pytest.raises(rb.ProofError, match=ABOUT):
+    with refuses(rb.ProofError, ABOUT):
         proof.check_examples(examples)

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from case_counts import n_cases
+from facts import refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,13 +71,13 @@ def test_a_proof_about_other_rows_fails_in_blocks_too():
     proof = rb.separability(X, y).proof
     rows = Examples.from_arrays(X, y)
     assert proof.check_examples(cut(rows, 1, 3))
-    with pytest.raises(ProofError, match=ABOUT):
+    with refuses(ProofError, ABOUT):
         proof.check_examples(cut(replace(rows, X=rows.X + 1.0), 2))
     forged = replace(proof, weights=(0,) * len(proof.weights))
     with pytest.raises(ProofError):
         forged.check_examples(cut(rows, 2))
     four = Examples.from_arrays(X, ["a", "b", "c", "d"])
-    with pytest.raises(ProofError, match=r"3 labels.* 4"):
+    with refuses(ProofError, 3, 4):
         proof.check_examples(cut(four, 2))
 
 
@@ -84,7 +85,7 @@ def test_a_proof_about_labels_uses_the_x0_of_the_data():
     X, y = [[1.0], [2.0], [4.0], [5.0]], ["a", "b", "c", "c"]
     proof, rows = rb.separability(X, y).proof, Examples.from_arrays(X, y)
     for data in (rows, cut(rows, 2)):
-        with pytest.raises(ProofError, match=r"x0 = 0.0.* x0 = 1.0"):
+        with refuses(ProofError, "x0 = 0.0", "x0 = 1.0"):
             replace(proof, x0=0.0).check_examples(data)  # without an intercept, nothing separates
     assert not rb.separability(X, y, fit_intercept=False)
 

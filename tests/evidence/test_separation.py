@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from case_counts import count_cases, n_cases
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from rays import product
@@ -303,12 +304,12 @@ def test_declared_categories_keep_their_order_and_a_missing_one_is_named():
     town = pd.Categorical(["b", "a", "b", "c"], categories=["c", "z", "b", "a"])
     s = rb.separation(pd.DataFrame({"town": town}), [0, 1, 1, 1])
     assert s.names == ("(intercept)", "town[b]", "town[a]")
-    with pytest.raises(ValueError, match='row 1, column "town"'):
+    with refuses(ValueError, row=1, column="town"):
         rb.separation(pd.DataFrame({"town": ["b", None]}), [0, 1])
 
 
 def test_a_column_of_numbers_and_text_is_refused_by_name():
-    with pytest.raises(ValueError, match="column t "):
+    with refuses(ValueError, column="t"):
         rb.separation(pd.DataFrame({"t": ["a", 1]}), [0, 1])
 
 
@@ -332,9 +333,9 @@ def test_a_long_table_ends_with_the_coefficients_that_no_row_identifies():
 
 
 def test_two_columns_with_one_name_are_refused():
-    with pytest.raises(ValueError, match=r"'t\[b\]'"):
+    with refuses(ValueError, "'t[b]'"):
         rb.separation(pd.DataFrame({"t": ["a", "b"], "t[b]": [1.0, 2.0]}), [0, 1])
-    with pytest.raises(ValueError, match=r"'\(intercept\)'"):
+    with refuses(ValueError, "'(intercept)'"):
         rb.separation(pd.DataFrame({"(intercept)": [1.0, 2.0]}), [0, 1])
 
 
@@ -456,9 +457,9 @@ def test_a_proof_is_about_its_data():
     for i in range(5):
         other = X.copy()
         other[i, 0] = np.nextafter(other[i, 0], 9)
-        with pytest.raises(rb.ProofError, match=ABOUT):
+        with refuses(rb.ProofError, ABOUT):
             proof.check(other, y)
-        with pytest.raises(rb.ProofError, match=ABOUT):
+        with refuses(rb.ProofError, ABOUT):
             proof.check(X, np.where(np.arange(5) == i, 1 - y, y))
 
 
@@ -466,24 +467,24 @@ def test_a_proof_is_about_its_data():
 
 
 @pytest.mark.parametrize(
-    ("y", "how", "says"),
+    ("y", "how", "facts"),
     [
-        ([0, -1], {"family": "poisson"}, "row 1: -1 "),
-        (["a", "b"], {"family": "poisson"}, "^y .*'poisson'"),
-        ([0, math.nan], {"family": "poisson"}, "row 1: nan"),
-        ([0, 1], {"family": "gamma"}, "family is 'gamma'"),
-        ([1, 1], {"family": "multinomial"}, "one label, 1;"),
-        ([1, math.nan], {"family": "multinomial"}, "NaN in row 1"),
-        (["a", None], {"family": "multinomial"}, "NaN in row 1"),
-        ([2.0, 0.5, 1.0], {}, '3 different labels .* family="poisson"'),
-        ([0], {}, r"2 rows .*\(1,\)"),
-        ([0, 1], {"sample_weight": [0, 0]}, "sample_weight"),
-        ([[1, 1], [2, math.nan]], {}, "row 1: nan "),
-        ([[1, 1], [math.inf, 2]], {"family": "log-binomial"}, "row 1: inf "),
+        ([0, -1], {"family": "poisson"}, ("row 1", -1)),
+        (["a", "b"], {"family": "poisson"}, ("y", "'poisson'")),
+        ([0, math.nan], {"family": "poisson"}, ("row 1", "nan")),
+        ([0, 1], {"family": "gamma"}, ("family", "'gamma'")),
+        ([1, 1], {"family": "multinomial"}, ("multinomial", 1)),
+        ([1, math.nan], {"family": "multinomial"}, ("row 1", "NaN")),
+        (["a", None], {"family": "multinomial"}, ("row 1", "NaN")),
+        ([2.0, 0.5, 1.0], {}, (3, 'family="poisson"')),
+        ([0], {}, (2, "(1,)")),
+        ([0, 1], {"sample_weight": [0, 0]}, ("sample_weight",)),
+        ([[1, 1], [2, math.nan]], {}, ("row 1", "nan")),
+        ([[1, 1], [math.inf, 2]], {"family": "log-binomial"}, ("row 1", "inf")),
     ],
 )
-def test_invalid_requests_are_refused_in_one_sentence(y, how, says):
-    with pytest.raises(ValueError, match=says):
+def test_invalid_requests_are_refused_in_one_sentence(y, how, facts):
+    with refuses(ValueError, *facts):
         rb.separation(np.eye(max(2, len(y))), y, **how)
 
 
@@ -559,9 +560,9 @@ def test_a_model_provides_its_regressors_names_and_family():
     s = rb.separation(Stand(model=model))
     assert s.coefficients == {"const": -math.inf, "dose": math.inf}
     assert s.proof.check(X, y)
-    with pytest.raises(TypeError, match=r"object .*exog and endog"):
+    with refuses(TypeError, "object", "exog", "endog"):
         rb.separation(object())
-    with pytest.raises(ValueError, match="Gaussian"):
+    with refuses(ValueError, "Gaussian"):
         rb.separation(Stand(exog=X, endog=y, family=type("Gaussian", (), {})()))
 
 
@@ -597,7 +598,7 @@ def test_the_link_of_a_model_counts(name, link, family):
     own = type(name, (), {"link": type(link, (), {})()})()
     model = Stand(exog=np.eye(2), endog=np.array([0, 1]), family=own)
     if family is None:
-        with pytest.raises(ValueError, match=f"{name} .*{link} .*family="):
+        with refuses(ValueError, name, link, advice=["family"]):
             rb.separation(model)
     else:
         assert rb.separation(model).family == family
@@ -654,7 +655,7 @@ def test_numbers_of_any_size_are_decided(kind):
 )
 def test_targets_that_are_not_binomial_are_refused_with_a_remedy(y, advised, not_advised):
     X = np.arange(6.0).reshape(-1, 1)
-    with pytest.raises(ValueError, match=r"^y |y has shape") as refused:
+    with refuses(ValueError, "y") as refused:
         rb.separation(X, y)
     message = str(refused.value)
     assert all(word in message for word in advised), message

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import scipy.sparse
 from case_counts import count_cases, n_cases
+from facts import refuses
 from rays import separation as by_rays
 from scipy.optimize import linprog
 
@@ -225,27 +226,27 @@ def test_rows_of_weight_zero_are_not_in_risk_sets():
 
 
 @pytest.mark.parametrize(
-    ("y", "how", "fact"),
+    ("y", "how", "facts"),
     [
-        ([[1, 1], [-2, 1]], {"family": "cox"}, "row 1.*-2"),
-        ([[1, 1], [math.nan, 1]], {"family": "cox"}, "row 1.*nan"),
-        ([[1, 1], [2, 2]], {"family": "cox"}, "row 1.*event is 2"),
-        ([[1, 0], [2, 0]], {"family": "cox"}, "event"),
-        ([1, 2], {"family": "cox"}, "two columns"),
-        ([["a", 1], ["b", 0]], {"family": "cox"}, "cox"),
-        ([1, 1], {"family": "ordinal"}, "one level, 1;"),
-        (["a", "a"], {"family": "ordinal"}, "one level, 'a';"),
-        (["a", "a"], {"family": "multinomial"}, "one label, 'a';"),
-        ([0, 1], {"family": "conditional"}, "groups"),
-        ([0, 1], {"family": "conditional", "groups": ["a", "b"]}, "group"),
-        ([0, 1], {"family": "conditional", "groups": ["a", None]}, "row 1"),
-        ([0, 1], {"family": "conditional", "groups": ["a"]}, r"groups.*\(1,\)"),
-        ([0, 0.5], {"family": "conditional", "groups": ["a", "a"]}, "row 1"),
-        ([0, 1], {"groups": ["a", "b"]}, "groups.*binomial"),
+        ([[1, 1], [-2, 1]], {"family": "cox"}, ("row 1", -2)),
+        ([[1, 1], [math.nan, 1]], {"family": "cox"}, ("row 1", "nan")),
+        ([[1, 1], [2, 2]], {"family": "cox"}, ("row 1", "event", 2)),
+        ([[1, 0], [2, 0]], {"family": "cox"}, ("event",)),
+        ([1, 2], {"family": "cox"}, ("cox",)),
+        ([["a", 1], ["b", 0]], {"family": "cox"}, ("cox",)),
+        ([1, 1], {"family": "ordinal"}, ("ordinal", 1)),
+        (["a", "a"], {"family": "ordinal"}, ("ordinal", "'a'")),
+        (["a", "a"], {"family": "multinomial"}, ("multinomial", "'a'")),
+        ([0, 1], {"family": "conditional"}, ("groups",)),
+        ([0, 1], {"family": "conditional", "groups": ["a", "b"]}, ("group",)),
+        ([0, 1], {"family": "conditional", "groups": ["a", None]}, ("row 1",)),
+        ([0, 1], {"family": "conditional", "groups": ["a"]}, ("groups", "(1,)")),
+        ([0, 0.5], {"family": "conditional", "groups": ["a", "a"]}, ("row 1",)),
+        ([0, 1], {"groups": ["a", "b"]}, ("groups", "binomial")),
     ],
 )
-def test_bad_input_is_refused_in_one_sentence(y, how, fact):
-    with pytest.raises(ValueError, match=fact) as refused:
+def test_bad_input_is_refused_in_one_sentence(y, how, facts):
+    with refuses(ValueError, *facts) as refused:
         rb.separation(np.eye(2), y, **how)
     assert str(refused.value).count(". ") == 0
 

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.errors import UserError
@@ -177,9 +178,9 @@ def test_a_value_that_the_formula_computes_may_be_missing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert rb.separation("y ~ log(x)", frame).left_out.tolist() == [0]
-        with pytest.raises(ValueError, match="row 0: log"):
+        with refuses(ValueError, "log", row=0):
             rb.separation("y ~ log(x)", frame.assign(x=[0.0, 1, 2, 3, 4]))
-        with pytest.raises(ValueError, match="row 0: -inf"):
+        with refuses(ValueError, "-inf", row=0):
             rb.separation("log(y) ~ x", frame, family="poisson")
 
 
@@ -247,10 +248,10 @@ def test_a_fixed_effect_that_is_given_twice_counts_once():
 def test_an_error_about_an_unknown_column_lists_the_columns():
     frame = panel()
     for formula in ("y ~ lable", "lable ~ x", "y ~ x | lable", "y ~ C(lable)"):
-        with pytest.raises(UserError, match=r'no column "lable"; the columns are .*label'):
+        with refuses(UserError, '"lable"', "label"):
             rb.separation(formula, frame)
     for how in ({"target": "lable"}, {"target": "y", "groups": "lable"}):
-        with pytest.raises(UserError, match=r'no column "lable"; the columns are .*label'):
+        with refuses(UserError, '"lable"', "label"):
             rb.separation(frame, **how)
 
 
@@ -271,7 +272,7 @@ def test_an_error_about_an_unknown_column_lists_the_columns():
     ],
 )
 def test_incompatible_arguments_are_refused(arguments, how):
-    with pytest.raises(ValueError, match=r"^[^\n]+$"):
+    with refuses(ValueError):
         rb.separation(*arguments, **how)
 
 
@@ -308,7 +309,7 @@ def test_a_mistake_in_a_level_term_gets_one_sentence(term):
 @pytest.mark.parametrize("series", [pd.Series, pl.Series])
 def test_a_series_of_one_regressor_is_refused_by_its_shape(series):
     for ask in (rb.separation, rb.separability):
-        with pytest.raises(ValueError, match=r"\(4,\)"):
+        with refuses(ValueError, "(4,)"):
             ask(series([1.0, 2.0, 3.0, 4.0]), [0, 1, 0, 1])
 
 
@@ -348,14 +349,14 @@ def test_without_formulaic_the_extra_is_named():
 
 
 def test_comparisons_are_written_inside_a_call():
-    with pytest.raises(UserError, match=r"I\(x > 0\)"):
+    with refuses(UserError, "I(x > 0)"):
         rb.separation("y ~ (x > 1)", panel())
     assert rb.separation("label ~ I(x > 1)", panel()).kind == "none"
 
 
 @pytest.mark.parametrize("ask", [rb.separability, rb.learn, rb.fewest_mistakes])
 def test_functions_without_formulas_say_so(ask):
-    with pytest.raises(UserError, match=r"rosenblatt\.separation"):
+    with refuses(UserError, "rosenblatt.separation"):
         ask("label ~ x", panel())
 
 
@@ -400,7 +401,7 @@ def test_models_of_statsmodels_match_their_formulas():
         assert s.proof.check(model)
     assert rb.separation(pairs[2][0]).names[:2] == ("v|u", "u|w")
     late = sm.PHReg(frame.f, frame[["x"]], status=frame.b, entry=np.zeros(len(frame)))
-    with pytest.raises(ValueError, match="entry"):
+    with refuses(ValueError, "entry"):
         rb.separation(late)
 
 
@@ -426,7 +427,7 @@ def test_fits_of_pyfixest_match_their_formulas():
     assert same(rb.separation(logit), rb.separation("b ~ x | h", frame))
     assert set(event.coef().index) <= set(rb.separation(event).names)
     for fit in (lean, linear):
-        with pytest.raises(ValueError, match="give"):
+        with refuses(ValueError):
             rb.separation(fit)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 import strategies
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -326,7 +327,7 @@ def test_an_adversary_who_sees_w_cannot_exceed_the_bound(d, seed):
 def test_the_bound_needs_a_margin():
     model = rb.OnlinePerceptron()
     for margin in (0, -1, math.nan, math.inf, "a", None):
-        with pytest.raises(ValueError, match="margin"):
+        with refuses(ValueError, "margin"):
             model.bound(margin)
 
 
@@ -421,7 +422,7 @@ def test_a_model_can_be_pickled():
 
 def test_only_feature_names_of_json_types_can_be_saved(tmp_path):
     model = trained([({(1, 2): 1.0}, 1)])
-    with pytest.raises(ValueError, match=r"\(1, 2\)"):
+    with refuses(ValueError, "(1, 2)"):
         model.save(tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
 
@@ -430,29 +431,29 @@ def test_only_feature_names_of_json_types_can_be_saved(tmp_path):
 
 GOOD = [({"a": 1.0, "b": 2.0}, "yes"), ({"a": -1.0}, "no")]
 BAD_ROWS = [
-    ({"a": math.nan}, r"feature 'a' is NaN"),
-    ({"b": math.inf}, r"feature 'b' is inf"),
-    ({"c": -math.inf}, r"feature 'c' is inf"),
-    ({"a": "high"}, r"feature 'a': 'high'"),
-    ({"new": None}, r"feature 'new': None"),
-    ({"a": 1j}, r"1j"),
-    ({"a": 10**400}, r"infinit"),
-    ({"a": 2**53 + 1, "b": 1.0}, r"feature 'a': 9007199254740993"),
-    ({"a": [1], "b": 1.0}, r"\[1\]"),
-    ({"a": np.array(1.0), "b": 1.0}, r"array\(1\.\)"),
-    ([[1.0]], r"2 dimension"),
-    (3.0, r"0 dimension"),
-    ([1.0, 2.0], r"named features"),
+    ({"a": math.nan}, ("'a'", "NaN")),
+    ({"b": math.inf}, ("'b'",)),
+    ({"c": -math.inf}, ("'c'",)),
+    ({"a": "high"}, ("'a'", "'high'")),
+    ({"new": None}, ("'new'", None)),
+    ({"a": 1j}, ("'a'", "1j")),
+    ({"a": 10**400}, ("'a'",)),
+    ({"a": 2**53 + 1, "b": 1.0}, ("'a'", 2**53 + 1)),
+    ({"a": [1], "b": 1.0}, ("'a'", "[1]")),
+    ({"a": np.array(1.0), "b": 1.0}, ("'a'", "array(1.)")),
+    ([[1.0]], (2,)),
+    (3.0, (0,)),
+    ([1.0, 2.0], ("x",)),
 ]
 
 
-@pytest.mark.parametrize(("x", "sentence"), BAD_ROWS)
-def test_a_bad_row_changes_nothing(x, sentence):
+@pytest.mark.parametrize(("x", "facts"), BAD_ROWS)
+def test_a_bad_row_changes_nothing(x, facts):
     model = trained(GOOD, **KEPT)
     before = bits(model)
-    with pytest.raises(ValueError, match=sentence):
+    with refuses(ValueError, *facts):
         model.learn_one(x, "yes")
-    with pytest.raises(ValueError, match=sentence):
+    with refuses(ValueError, *facts):
         model.predict_one(x)
     assert bits(model) == before
 
@@ -462,19 +463,16 @@ def test_rows_whose_squares_could_overflow_are_refused(known):
     model = trained(GOOD if known else [], **KEPT)
     before = bits(model)
     for x in ({"a": 1e150}, {"a": 9e99, "b": 9e99}, {"a": np.float64(1e150)}):
-        with pytest.raises(ValueError, match=r"1e100|too large"):
+        with refuses(ValueError):
             model.learn_one(x, "yes")
     assert bits(model) == before
 
 
-BAD_LABELS = [("maybe", "'maybe'"), (None, "not a label"), (math.nan, "not a label")]
-
-
-@pytest.mark.parametrize(("y", "sentence"), [*BAD_LABELS, ([], "not a label")])
-def test_a_bad_label_changes_nothing(y, sentence):
+@pytest.mark.parametrize("y", ["maybe", None, math.nan, []])
+def test_a_bad_label_changes_nothing(y):
     model = trained(GOOD, **KEPT)
     before = bits(model)
-    with pytest.raises(ValueError, match=sentence):
+    with refuses(ValueError, repr(y)):
         model.learn_one({"a": 1.0}, y)
     assert bits(model) == before
 
@@ -482,32 +480,32 @@ def test_a_bad_label_changes_nothing(y, sentence):
 def test_labels_of_two_types_have_no_order():
     model = trained([({"a": 1.0}, 1)])
     before = bits(model)
-    with pytest.raises(ValueError, match="1 and 'one'"):
+    with refuses(ValueError, 1, "'one'"):
         model.learn_one({"a": 1.0}, "one")
     assert bits(model) == before
 
 
 BAD_BLOCKS = [
-    ([[1.0], [math.nan]], ["yes", "no"], "row 1, column 0"),
-    ([[1.0], [math.inf]], ["yes", "no"], "row 1, column 0"),
-    ([[1.0], [1e120]], ["yes", "no"], "row 1 "),
-    ([[1.0], [2.0]], ["yes", "maybe"], "y, row 1: 'maybe'"),
-    ([[1.0], [2.0]], ["yes", None], "y, row 1"),
-    ([[1.0], [2.0]], ["yes"], "2 rows"),
-    ([1.0, 2.0], ["yes", "no"], "2D"),
-    (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), ["yes"], "same name"),
+    ([[1.0], [math.nan]], ["yes", "no"], ("row 1", "column 0")),
+    ([[1.0], [math.inf]], ["yes", "no"], ("row 1", "column 0")),
+    ([[1.0], [1e120]], ["yes", "no"], ("row 1",)),
+    ([[1.0], [2.0]], ["yes", "maybe"], ("y", "row 1", "'maybe'")),
+    ([[1.0], [2.0]], ["yes", None], ("y", "row 1")),
+    ([[1.0], [2.0]], ["yes"], (2, 1)),
+    ([1.0, 2.0], ["yes", "no"], ("2D",)),
+    (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), ["yes"], ("X",)),
 ]
 
 
-@pytest.mark.parametrize(("X", "y", "sentence"), BAD_BLOCKS)
+@pytest.mark.parametrize(("X", "y", "facts"), BAD_BLOCKS)
 @pytest.mark.parametrize("known", [True, False])
-def test_a_bad_block_changes_nothing(X, y, sentence, known):
+def test_a_bad_block_changes_nothing(X, y, facts, known):
     model = rb.OnlinePerceptron(**KEPT)
     if known:
         model.learn_many([[3.0], [-1.0]], ["yes", "no"])
     before = bits(model)
     if known or "maybe" not in y:
-        with pytest.raises(ValueError, match=sentence):
+        with refuses(ValueError, *facts):
             model.learn_many(X, y)
     assert bits(model) == before
 
@@ -527,14 +525,14 @@ BAD_PARAMETERS = [
 
 @pytest.mark.parametrize(("given_", "name"), BAD_PARAMETERS)
 def test_a_wrong_parameter_is_named(given_, name):
-    with pytest.raises(ValueError, match=name):
+    with refuses(ValueError, name):
         rb.OnlinePerceptron(**given_)
 
 
 def test_a_list_of_dicts_is_identified_in_the_message():
     rows, model = [{"a": 1.0}, {"a": -1.0}], rb.OnlinePerceptron()
     for ask in (lambda X: model.learn_many(X, [1, 0]), model.predict_many):
-        with pytest.raises(ValueError, match="X is a list of dicts"):
+        with refuses(ValueError, "X", "pyarrow.Table.from_pylist(X)"):
             ask(rows)
     model.learn_many(pa.Table.from_pylist(rows), [1, 0])
     assert (model.n_seen, model.predict_one(rows[0])) == (2, 1)

@@ -5,6 +5,7 @@ import itertools
 import lecture
 import numpy as np
 import pytest
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -111,7 +112,7 @@ def test_mistakes_stay_within_the_bound():
 
 @pytest.mark.parametrize("labels", ["abc", ["a"], ["a", "a", "b"], 3])
 def test_at_least_two_different_labels_are_needed(labels):
-    with pytest.raises(ValueError, match="labels"):
+    with refuses(ValueError, "labels"):
         rb.OnlinePerceptron(labels=labels)
 
 
@@ -119,8 +120,8 @@ def test_an_unknown_label_is_refused_and_changes_nothing():
     model = rb.OnlinePerceptron(labels=LABELS)
     model.learn_one([1.0], "b")
     before = model.state()
-    with pytest.raises(ValueError, match=r"'e' .*'a', 'b', 'c' and 'd'"):
+    with refuses(ValueError, "'e'", *map(repr, LABELS)):
         model.learn_one([1.0], "e")
-    with pytest.raises(ValueError, match="row 1: 'e'"):
+    with refuses(ValueError, "'e'", row=1):
         model.learn_many([[1.0], [2.0]], ["a", "e"])
     assert model.state() == before

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from compressors import PACKERS, as_zip
+from facts import refuses
 
 from rosenblatt.errors import DataError
 from rosenblatt.read.credit import credit
@@ -64,7 +65,7 @@ def test_blank_separated_text_and_parquet_are_decompressed_too(tmp_path, suffix)
 def test_a_truncated_compressed_file_is_reported_as_damaged(tmp_path, suffix):
     rows = b"a,b,y\n" + b"".join(b"%d,%d,%d\n" % (i * 7919 % 1009, i, i % 2) for i in range(9000))
     whole = PACKERS[suffix](rows)
-    with pytest.raises(DataError, match=r"cut\.csv"):
+    with refuses(DataError, "cut.csv"):
         read_whole(put(tmp_path, f"cut.csv{suffix}", whole[: len(whole) // 2]))
 
 
@@ -80,16 +81,16 @@ def test_a_zip_with_one_file_of_any_name_is_read(tmp_path):
 
 
 def test_several_tables_in_a_zip_are_named(tmp_path):
-    with pytest.raises(DataError, match=r"d\.zip .*a\.csv and b\.csv"):
+    with refuses(DataError, "d.zip", "a.csv", "b.csv"):
         put(tmp_path, "d.zip", as_zip("x,y\n", "b.csv", **{"a.csv": "x,y\n"}))
-    with pytest.raises(DataError, match=r"e\.zip"):
+    with refuses(DataError, "e.zip"):
         put(tmp_path, "e.zip", b"PK\x05\x06" + bytes(18))
 
 
 def test_a_zip_with_a_password_is_identified(tmp_path):
     packed = bytearray(as_zip(b"x,y\n1,0\n"))
     packed[packed.index(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(DataError, match="password"):
+    with refuses(DataError, "d.zip", "password"):
         put(tmp_path, "d.zip", bytes(packed))
 
 
@@ -139,7 +140,7 @@ def test_the_json_reader_refuses_one_array(tmp_path):
     for text in (b'[\n  {"x": 1, "y": 0}\n]', b'[{"x": 1, "y": 0}]'):
         source = put(tmp_path, "d.json", text)
         assert format_of(source) == "JSON lines"
-        with pytest.raises(DataError, match=r"row 1.* JSON object"):
+        with refuses(DataError, row=1):
             read_whole(source)
 
 
@@ -151,7 +152,7 @@ def test_text_in_an_encoding_with_null_bytes_is_read(tmp_path, encoding):
 
 
 def test_twice_compressed_files_are_refused_with_advice_to_decompress(tmp_path):
-    with pytest.raises(DataError, match="gzip"):
+    with refuses(DataError, "gzip"):
         format_of(put(tmp_path, "d.csv.xz", lzma.compress(gzip.compress(b"x,y\n"))))
 
 

@@ -1,6 +1,7 @@
 """Long integers, above 2^53, are used exactly or refused by name, in every kind of input."""
 
 import json
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,15 +58,17 @@ if np.finfo(np.longdouble).nmant > 52:
 
 @pytest.mark.parametrize("form", TABLES)
 def test_a_table_with_a_long_integer_is_refused_by_row_and_column(form):
-    X, place = TABLES[form], r'X, row 1, column (0|"a"): -?\d{16,}'
+    X = TABLES[form]
+    column = "a" if hasattr(X, "columns") or hasattr(X, "column_names") else 0
     for ask in (
         lambda: rb.separability(X, [0, 1]),
         lambda: rb.Perceptron().fit(X, [0, 1]),
         lambda: rb.Perceptron().fit([[0.0] * X_width(X), [1.0] * X_width(X)], [0, 1]).predict(X),
         lambda: rb.OnlinePerceptron().learn_many(X, [0, 1]),
     ):
-        with pytest.raises(ValueError, match=place):
+        with refuses(ValueError, "X", row=1, column=column) as refused:
             ask()
+        assert re.search(r": -?\d{16,}", str(refused.value))
 
 
 def X_width(X):
@@ -81,7 +85,7 @@ def test_long_integers_that_doubles_represent_and_decimals_are_accepted():
 
 def test_subtracting_an_offset_makes_nanosecond_times_valid():
     times = np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_003]).reshape(-1, 1)
-    with pytest.raises(ValueError, match="row 0, column 0"):
+    with refuses(ValueError, row=0, column=0):
         rb.separability(times, [0, 1])
     assert rb.separability(times - times.min(), [0, 1]).verdict == "separable"
 
@@ -106,7 +110,7 @@ def test_single_examples_are_checked_too():
     model = rb.OnlinePerceptron()
     for x in ({"a": LONG}, {"a": np.int64(LONG), "b": 0.5}, [LONG, 0.5], np.array([LONG])):
         for ask in (model.predict_one, lambda x: model.learn_one(x, True)):
-            with pytest.raises(ValueError, match=str(LONG)):
+            with refuses(ValueError, LONG):
                 ask(x)
     assert model.n_seen == 0
     model.learn_one({"a": 2**60, "b": 1e20}, True)
@@ -181,7 +185,7 @@ def test_every_format_names_the_row_and_the_remedy(name, first, tmp_path, capfd)
 def test_reading_in_passes_finds_long_integers_too(name, first, tmp_path):
     path = write(tmp_path / name, [*rows_of(0, 40), *rows_of(first, 2)])
     target = "1" if name.endswith("svm") else "-1"
-    with pytest.raises(ValueError, match=rf"row 41, .*{first}"):
+    with refuses(ValueError, first, row=41):
         list(
             read_in_passes(
                 Source.find(str(path)), Layout(), ColumnOptions(target=target)

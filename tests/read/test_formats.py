@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,7 +117,7 @@ def test_a_duplicate_libsvm_index_is_refused_as_in_a_stream(tmp_path):
     for line, entry in (("1 2:1 1:5 2:4", "2:4"), ("1 3:1 3:1", "3:1")):
         path.write_text(f"-1 2:1 1:1\n-1 1:1\n{line}\n1 1:3 1:3\n")
         for read in (read_data, read_in_passes):
-            with pytest.raises(DataError, match=f'row 3, column "entries": "{entry}"'):
+            with refuses(DataError, f'"{entry}"', row=3, column="entries"):
                 read(Source.find(str(path)), Layout(), ColumnOptions())
 
 
@@ -130,7 +131,7 @@ def test_libsvm_lines_may_end_with_cr_and_a_lone_plus_is_not_a_label(read):
     table = read("1 1:2\r\r-1 2:3\r\n+ 1:3\n+1 1:4\r", "d.libsvm")
     assert table.column("label").to_pylist() == [1, -1, None, 1]
     assert table.column("entries").to_pylist() == ["1:2", "2:3", "1:3", "1:4"]
-    with pytest.raises(DataError, match=r"row 2: .*UTF-8"):
+    with refuses(DataError, "UTF-8", row=2):
         read(b"1 1:2\r1 2:3 # \xe9\r", "d.libsvm")
 
 
@@ -213,51 +214,46 @@ def test_standard_input_can_be_read_twice(monkeypatch):
 
 
 def test_files_that_cannot_be_opened_are_errors(tmp_path):
-    with pytest.raises(OpenError, match=r"no\.csv"):
+    with refuses(OpenError, "no.csv"):
         Source.find(str(tmp_path / "no.csv"))
-    with pytest.raises(OpenError, match="directory"):
+    with refuses(OpenError, tmp_path):
         Source.find(str(tmp_path))
     with pytest.raises(OpenError):
         Source.find("a\0b")
 
 
-BROKEN = {  # with the place and the parameters that the message names
-    "empty": (b"", "", []),
-    "only blanks": (b"\n  \n\n", "", []),
-    "only a header": (b"a,b,y\n", "", []),
-    "ragged": (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", "row 2: 2 cells .* 3", ["separator"]),
-    "ragged, under an empty line": (b"\na,b\n1,2\n3\n", "row 2: 1 cell .* 2", ["separator"]),
-    "ragged, and no UTF-8": (
-        b"a,b\n1,2\n\xff\n3,4\n",
-        "row 2: 1 cell .* 2",
-        ["separator", "encoding"],
-    ),
-    "ragged, and UTF-8": ("a,b\n1,2\né\n3,4\n".encode(), "row 2: 1 cell .* 2", ["separator"]),
-    "a name twice": (b"a,a\n1,2\n", 'header: .*"a"', []),
-    "LIBSVM in another encoding": (b"1 1:2\n# a\n1 2:3 # \xe9\n", "row 2: .*UTF-8", []),
-    "half a gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03K\xd4", "", []),
-    "half a zstd": (b"\x28\xb5\x2f\xfd\x24\x10", "", []),
-    "half a Parquet file": (b"PAR1\x15\x04\x15", "Parquet", []),
-    "half an Arrow file": (b"ARROW1\x00\x00\xff\xff", "Arrow", []),
-    "not JSON": (b'{"a": 1}\n{"a": \n', "row 2: .*JSON", []),
-    "JSON without a comma": (b'{"a": 1}\n{"a": 1 "b": 2}\n', "row 2: .*JSON", []),
-    "only empty objects": (b"{}\n{}\n", "", []),
-    "a field of two kinds": (b'{"a": 1}\n{"a": "x"}\n', 'row 2, column "a"', []),
+BROKEN = {  # with the row, the values and the parameters that the message names
+    "empty": (b"", None, [], []),
+    "only blanks": (b"\n  \n\n", None, [], []),
+    "only a header": (b"a,b,y\n", None, [], []),
+    "ragged": (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", 2, [2, 3], ["separator"]),
+    "ragged, under an empty line": (b"\na,b\n1,2\n3\n", 2, [1, 2], ["separator"]),
+    "ragged, and no UTF-8": (b"a,b\n1,2\n\xff\n3,4\n", 2, [1, 2], ["separator", "encoding"]),
+    "ragged, and UTF-8": ("a,b\n1,2\né\n3,4\n".encode(), 2, [1, 2], ["separator"]),
+    "a name twice": (b"a,a\n1,2\n", None, ['"a"'], []),
+    "LIBSVM in another encoding": (b"1 1:2\n# a\n1 2:3 # \xe9\n", 2, ["UTF-8"], []),
+    "half a gzip": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03K\xd4", None, [], []),
+    "half a zstd": (b"\x28\xb5\x2f\xfd\x24\x10", None, [], []),
+    "half a Parquet file": (b"PAR1\x15\x04\x15", None, ["Parquet"], []),
+    "half an Arrow file": (b"ARROW1\x00\x00\xff\xff", None, ["Arrow"], []),
+    "not JSON": (b'{"a": 1}\n{"a": \n', 2, ["JSON"], []),
+    "JSON without a comma": (b'{"a": 1}\n{"a": 1 "b": 2}\n', 2, ["JSON"], []),
+    "only empty objects": (b"{}\n{}\n", None, [], []),
+    "a field of two kinds": (b'{"a": 1}\n{"a": "x"}\n', 2, ['"a"'], []),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_refused_with_the_place_and_the_parameters(read, name):
-    content, place, parameters = BROKEN[name]
-    with pytest.raises(DataError, match=f"data.*{place}") as refused:
+    content, row, named, parameters = BROKEN[name]
+    with refuses(DataError, "data", *named, row=row) as refused:
         read(content)
-    assert "\n" not in str(refused.value)
     assert refused.value.message.parameters == parameters
 
 
 def test_messages_about_broken_files_match_the_golden_file(read, tmp_path, golden):
     lines = []
-    for name, (content, _, _) in BROKEN.items():
+    for name, (content, *_) in BROKEN.items():
         with pytest.raises(DataError) as refused:
             read(content)
         message = str(refused.value).replace(f"{tmp_path}/", "")
@@ -268,21 +264,21 @@ def test_messages_about_broken_files_match_the_golden_file(read, tmp_path, golde
 
 def test_a_header_alone_has_no_rows_in_passes_too(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,y\n")
-    with pytest.raises(DataError, match=r"d\.csv"):
+    with refuses(DataError, "d.csv"):
         read_in_passes(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions())
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "libsvm"])
 def test_text_without_rows_is_empty(read, suffix):
     for content in ("", "\n\n", *(["# a note\n"] if suffix == "libsvm" else [])):
-        with pytest.raises(DataError, match=rf"d\.{suffix} is empty"):
+        with refuses(DataError, f"d.{suffix}"):
             read(content, f"d.{suffix}")
 
 
 def test_an_unknown_format_or_encoding_is_refused(read):
-    with pytest.raises(UsageError, match='format="xlsx"'):
+    with refuses(UsageError, advice=['format="xlsx"']):
         read("a", layout=Layout(format="xlsx"))
-    with pytest.raises(UsageError, match='encoding="klingon"'):
+    with refuses(UsageError, advice=['encoding="klingon"']):
         read("a,b\n1,2\n", layout=Layout(encoding="klingon"))
 
 
@@ -292,7 +288,7 @@ def test_a_truncated_parquet_file_is_refused(tmp_path):
     content = path.read_bytes()
     for end in (5, len(content) // 2, len(content) - 3):
         path.write_bytes(content[:end])
-        with pytest.raises(DataError, match="Parquet"):
+        with refuses(DataError, "Parquet"):
             read_whole(Source.find(str(path)))
 
 
@@ -336,5 +332,5 @@ def test_quoted_newlines_are_found_in_every_encoding(read):
     layout = Layout(encoding="utf-16")
     table = read('a,b\n1,"é\né"\n2,z\n'.encode("utf-16"), layout=layout)
     assert table.column("b").to_pylist() == ["é\né", "z"]
-    with pytest.raises(DataError, match="row 2"):
+    with refuses(DataError, row=2):
         read("a,b\n1,é\n2\n".encode("latin-1"), layout=Layout(encoding="latin-1"))

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.errors import UserError
@@ -90,17 +91,15 @@ def test_inconsistent_input_gets_one_sentence(function, arguments, how):
 def test_a_refused_missing_value_suggests_only_existing_options(function, tmp_path):
     frame = points().assign(a=np.where(np.arange(40) == 7, np.nan, 1.0))
     frame.to_csv(tmp_path / "gap.csv", index=False)
-    with pytest.raises(ValueError, match="row 7") as in_frame:
+    with refuses(ValueError, row=7, column="a"):
         function(frame, "y")
-    with pytest.raises(ValueError, match="row 8 of the file") as in_file:
+    with refuses(ValueError, "gap.csv", "data frame", row=8, column="a"):
         function(tmp_path / "gap.csv", "y")
-    assert "data frame" in str(in_file.value)
-    assert "\n" not in str(in_frame.value)
 
 
 def test_fewest_mistakes_needs_two_labels():
     frame = points().assign(y=np.resize(["a", "b", "c"], 40))
-    with pytest.raises(ValueError, match="two labels"):
+    with refuses(ValueError, 3):
         rb.fewest_mistakes(frame, "y")
 
 
@@ -113,5 +112,5 @@ def test_lazy_frames_are_refused(function):
 
         lazy.append(dd.from_pandas(frame, npartitions=2))
     for one in lazy:
-        with pytest.raises(UserError, match="not in memory"):
+        with refuses(UserError):
             function(one, "y")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from case_counts import count_cases, n_cases
+from facts import refuses
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Source
@@ -42,7 +43,7 @@ NOT_ONE_OBJECT = {
 def test_a_line_that_is_not_one_object_is_refused_by_its_row(name, before, tmp_path):
     path, odd = tmp_path / "d.jsonl", NOT_ONE_OBJECT[name]
     path.write_bytes(LINE * before + b"\n" + odd + b"\n" + LINE * 40)
-    with pytest.raises(DataError, match=rf"d\.jsonl, row {before + 1}: .*object"):
+    with refuses(DataError, "d.jsonl", row=before + 1):
         list(read_batches(Source.find(str(path))))
     chunk = Chunk(LINE * 40 + odd + b"\n" + LINE * 40, Place())
     bad = [line.number for batch in JsonFeed("y").read(chunk) for line in batch.bad]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from facts import refuses
 
 from rosenblatt.errors import DataError
 from rosenblatt.read import Layout, Source
@@ -36,7 +37,7 @@ def test_a_lone_byte_order_mark_is_refused(name, packed, text, encoding, tmp_pat
     source = Source.find(str(path))
     must_be_utf_8 = encoding != "utf-8" and name in ("d.jsonl", "d.svm")
     for read in (read_whole, read_schema, lambda source: list(read_batches(source))):
-        with pytest.raises(DataError, match="UTF-8" if must_be_utf_8 else "empty"):
+        with refuses(DataError, "UTF-8" if must_be_utf_8 else name):
             read(source)
 
 
@@ -82,12 +83,12 @@ def test_a_line_longer_than_the_limit_is_refused_by_its_number(name, packed, lat
         content = content[: content.index(b"\n") + 1] * (1 << 20) + content
     path = tmp_path / (name + ".gz" * packed)
     path.write_bytes(gzip.compress(content, 1) if packed else content)
-    line = r"line 3\b" if not late else rf"line {(1 << 20) + 3}\b"
-    with pytest.raises(DataError, match=line):
+    line = f"line {3 if not late else (1 << 20) + 3}"
+    with refuses(DataError, line):
         read_whole(Source.find(str(path)))
-    with pytest.raises(DataError, match=line):
+    with refuses(DataError, line):
         list(read_batches(Source.find(str(path))))
-    with pytest.raises(DataError, match=line):
+    with refuses(DataError, line):
         list(LineStream(str(path)).chunks(Place(), None))
 
 
@@ -119,7 +120,7 @@ def test_an_endless_line_is_refused_while_it_arrives():
 
 def test_more_columns_than_the_limit_are_refused(tmp_path):
     (tmp_path / "d.csv").write_text(",".join(["1"] * (MOST_COLUMNS + 1)) + "\n")
-    with pytest.raises(DataError, match=f"{MOST_COLUMNS + 1:,} columns"):
+    with refuses(DataError, f"{MOST_COLUMNS + 1:,}"):
         read_whole(Source.find(str(tmp_path / "d.csv")))
 
 

@@ -1,8 +1,7 @@
-import re
-
 import numpy as np
 import pyarrow as pa
 import pytest
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,11 +62,11 @@ def test_column_types_can_be_given(data):
 def test_columns_are_named_or_counted_from_one(data):
     assert data(ROWS, target="5").plan.target.column == "y"
     assert data(ROWS, target="-1").plan.target.column == "y"
-    with pytest.raises(UsageError, match="5 columns"):
+    with refuses(UsageError, 5):
         data(ROWS, target="6")
-    with pytest.raises(UsageError, match='target="0"'):
+    with refuses(UsageError, advice=['target="0"']):
         data(ROWS, target="0")
-    with pytest.raises(UsageError, match=r'target="z".*age, city, member, note'):
+    with refuses(UsageError, "age, city, member, note", advice=['target="z"']):
         data(ROWS, target="z")
 
 
@@ -75,14 +74,12 @@ def test_the_only_column_with_two_values_is_the_target(data):
     found = data("a,b,y\n1,x,0\n2,y,1\n3,z,0\n")
     assert found.plan.target.column == "y"
     assert found.plan.guessed
-    with pytest.raises(DataError, match='"y", column "city" or column "member"'):
+    with refuses(DataError, '"y"', '"city"', '"member"'):
         data(ROWS)
-    with pytest.raises(DataError) as refused:
+    with refuses(DataError, advice=["target"]):
         data("a,b\n1,2\n2,3\n3,4\n")
-    assert "target" in refused.value.message.parameters
-    with pytest.raises(DataError, match='"a;b;y"') as refused:
+    with refuses(DataError, '"a;b;y"', advice=["separator"]):
         data("a;b;y\n1;2;no\n2;3;yes\n3;4;no\n", Layout(separator=","))
-    assert "separator" in refused.value.message.parameters
 
 
 @pytest.mark.parametrize(
@@ -111,7 +108,7 @@ def test_the_likeliest_of_several_targets_is_suggested(data, names, cells, order
 
 def test_the_suggested_target_is_accepted(data):
     rows = "".join(f"{i % 2},{i % 2},{i / 7},{'abc'[i % 3]}\n" for i in range(30))
-    with pytest.raises(DataError, match='target="4"') as caught:
+    with refuses(DataError, advice=['target="4"']) as caught:
         data(rows)
     (suggested,) = (p.value for p in caught.value.message.parts if isinstance(p, Parameter))
     assert data(rows, target=suggested).plan.target.names == ("a", "b", "c")
@@ -141,12 +138,12 @@ def test_the_larger_label_is_positive_by_default(data):
     assert data(text, target="y").plan.target == TargetColumn("y", (2, 4))
     assert data(text, target="y", positive="2").plan.target == TargetColumn("y", (4, 2))
     assert data(text, target="y", positive="2.0").examples.y.tolist() == [1, -1, 1]
-    with pytest.raises(UsageError, match='positive="7"'):
+    with refuses(UsageError, advice=['positive="7"']):
         data(text, target="y", positive="7")
 
 
 def test_a_target_without_two_values_is_refused(data):
-    with pytest.raises(DataError, match=r"1 different label \(1\)"):
+    with refuses(DataError, "(1)"):
         data("x,y\n0,1\n1,1\n2,1\n", target="y")
 
 
@@ -156,8 +153,8 @@ SALARIES = "name,salary,y\n" + "".join(
 
 
 def test_a_bad_cell_is_named_with_three_remedies(data, tmp_path):
-    place = f'{tmp_path}/credit.csv, row 17, column "salary": "n/a"'
-    with pytest.raises(DataError, match=re.escape(place)) as refused:
+    path = f"{tmp_path}/credit.csv"
+    with refuses(DataError, path, '"n/a"', row=17, column="salary") as refused:
         data(SALARIES, name="credit.csv")
     assert refused.value.message.parameters == ["missing", "missing", "category"]
 
@@ -165,17 +162,15 @@ def test_a_bad_cell_is_named_with_three_remedies(data, tmp_path):
 @pytest.mark.parametrize("cell", ["", "?", "NaN", "unknown", "12 000", "inf", "1e999"])
 def test_cells_that_are_not_numbers_are_refused(data, cell):
     text = SALARIES.replace("n/a", cell)
-    with pytest.raises(DataError, match=r'row 17, column "salary"') as refused:
+    advice = "ignore" if cell in ("inf", "1e999") else "missing"
+    with refuses(DataError, row=17, column="salary", advice=[advice]) as refused:
         data(text, ignore=("name",))
     assert cell in str(refused.value)
-    infinite = cell in ("inf", "1e999")
-    assert ("ignore" if infinite else "missing") in refused.value.message.parameters
 
 
 def test_a_missing_number_in_json_lines_is_a_missing_value(data):
-    with pytest.raises(DataError, match='row 2, column "a"') as refused:
+    with refuses(DataError, row=2, column="a", advice=["missing"]):
         data('{"a": 1, "y": 0}\n{"a": null, "y": 1}\n', name="d.jsonl", target="y")
-    assert "missing" in refused.value.message.parameters
 
 
 def test_missing_numbers_are_dropped_or_imputed_with_the_mean(data):
@@ -189,7 +184,7 @@ def test_missing_numbers_are_dropped_or_imputed_with_the_mean(data):
 
 def test_a_missing_label_is_refused(data):
     text = "x,y\n" + "".join(f"{i},{['no', 'yes', ''][i % 3]}\n" for i in range(9))
-    with pytest.raises(DataError, match=r'row 3, column "y".* missing="drop"'):
+    with refuses(DataError, row=3, column="y", advice=['missing="drop"']):
         data(text, target="y")
     assert data(text, target="y", missing="drop").examples.n == 6
 
@@ -201,7 +196,7 @@ def test_a_missing_category_is_a_category(data):
 
 def test_dates_are_refused_with_advice(data):
     text = "d,x,y\n2024-01-01,1,0\n2024-01-02,2,1\n2024-01-03,3,0\n"
-    with pytest.raises(DataError, match=r'"d".* ignore="d".* category="d"'):
+    with refuses(DataError, column="d", advice=['ignore="d"', 'category="d"']):
         data(text)
     assert data(text, ignore=("d",)).examples.d == 1
     assert data(text, categories=("d",)).examples.d == 4
@@ -209,13 +204,12 @@ def test_dates_are_refused_with_advice(data):
 
 def test_wrong_encoding_names_the_row(tmp_path):
     (tmp_path / "d.csv").write_bytes("c,y\nabc,0\nabd,1\né,0\n".encode("latin-1"))
-    with pytest.raises(DataError, match='row 3, column "c": "�"') as refused:
+    with refuses(DataError, '"�"', row=3, column="c", advice=["encoding"]):
         read_data(Source.find(str(tmp_path / "d.csv")), Layout(), ColumnOptions(target="y"))
-    assert "encoding" in refused.value.message.parameters
 
 
 def test_text_instead_of_a_declared_number_is_refused(data):
-    with pytest.raises(DataError, match='row 2, column "a": "x"'):
+    with refuses(DataError, '"x"', row=2, column="a"):
         data("a,y\n1,0\nx,1\nz,0\n", target="y", numbers=("a",))
 
 
@@ -241,14 +235,14 @@ def test_a_plan_applies_to_another_file(data, tmp_path):
     assert row["word1"] == 2
     assert other.examples.y.tolist() == [1]
     (tmp_path / "bad.csv").write_text("age,y\n1,True\n")
-    with pytest.raises(DataError, match='"city"'):
+    with refuses(DataError, '"city"'):
         read_with_plan(Source.find(str(tmp_path / "bad.csv")), Layout(), found.plan)
 
 
 def test_an_unknown_label_in_another_file_is_refused(data, tmp_path):
     found = data("x,y\n1,no\n2,yes\n3,no\n")
     (tmp_path / "t.csv").write_text("x,y\n1,no\n2,maybe\n")
-    with pytest.raises(DataError, match=r'row 2, column "y": "maybe" .*"no" or "yes"'):
+    with refuses(DataError, '"maybe"', '"no"', '"yes"', row=2, column="y"):
         read_with_plan(Source.find(str(tmp_path / "t.csv")), Layout(), found.plan)
 
 

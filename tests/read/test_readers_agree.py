@@ -16,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from case_counts import count_cases
+from facts import refuses
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -374,7 +375,7 @@ def test_a_single_label_left_after_dropping_rows_is_refused(tmp_path):
     (tmp_path / "d.csv").write_text(text)
     source, options = Source.find(str(tmp_path / "d.csv")), ColumnOptions("kind", missing="drop")
     for read in (read_data, read_in_passes):
-        with pytest.raises(UserError, match=r"1 different label \(a\)"):
+        with refuses(UserError, "(a)"):
             read(source, Layout(), options)
-    with pytest.raises(UserError, match='missing="mean"'):
+    with refuses(UserError, advice=['missing="mean"']):
         rb.learn(tmp_path / "d.csv", target="kind", missing="drop")

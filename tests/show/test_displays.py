@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from clouds import cloud, searched
+from facts import refuses
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
@@ -137,7 +138,7 @@ def test_given_axes_are_drawn_on(separable, noisy):
     rb.PocketDisplay.from_estimator(*noisy, ax=axes[1, 2])
     assert pyplot.get_fignums() == [figure.number]
     assert all(ax.has_data() for ax in axes.ravel())
-    with pytest.raises(ValueError, match="2 axes"):
+    with refuses(ValueError, 2):
         rb.GuaranteeDisplay.from_estimator(*separable, axes=axes)
 
 
@@ -197,9 +198,9 @@ def test_an_mp4_without_ffmpeg_is_an_error_that_names_it(separable, tmp_path, mo
         assert display.animate(tmp_path / "run.mp4", t=range(3), dpi=40)
         assert (tmp_path / "run.mp4").stat().st_size > 0
     monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
-    with pytest.raises(ValueError, match=r"\.mp4 .*ffmpeg"):
+    with refuses(ValueError, "ffmpeg"):
         display.animate(tmp_path / "other.mp4")
-    with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
+    with refuses(ValueError, ".gif", ".mp4"):
         display.animate(tmp_path / "run.png")
     assert not (tmp_path / "other.mp4").exists()
 
@@ -283,7 +284,7 @@ def test_the_bars_of_an_experiment_count_its_runs():
 
 
 @pytest.mark.parametrize(
-    ("display", "make", "sentence"),
+    ("display", "make", "named"),
     [
         (rb.BoundaryDisplay, lambda X, y: rb.Perceptron(), "Perceptron is not fitted"),
         (
@@ -295,41 +296,41 @@ def test_the_bars_of_an_experiment_count_its_runs():
         (
             rb.TraceDisplay,
             lambda X, y: pickle.loads(pickle.dumps(rb.Perceptron().fit(X, y))),
-            "loaded without its examples",
+            "trace",
         ),
         (
             rb.GuaranteeDisplay,
             lambda X, y: rb.Perceptron().fit(-X, y),
-            "training data",
+            "X",
         ),
         (
             rb.BoundaryDisplay,
             lambda X, y: rb.Perceptron().fit(X[:, :1] + 10 * (y == "good")[:, None], y),
-            "2 features, .*Perceptron .* 1",
+            "Perceptron",
         ),
     ],
 )
-def test_unsupported_data_are_refused_in_one_sentence(display, make, sentence):
+def test_unsupported_data_are_refused_in_one_sentence(display, make, named):
     X, y = cloud()
     clf = make(X, y)
-    with pytest.raises(ValueError, match=sentence):
+    with refuses(ValueError, named):
         display.from_estimator(clf, X, y)
 
 
 def test_there_is_no_guarantee_without_separability(noisy):
-    with pytest.raises(ValueError, match="inseparable"):
+    with refuses(ValueError, "inseparable"):
         rb.GuaranteeDisplay.from_estimator(*noisy)
 
 
 def test_moments_outside_the_run_are_refused(separable):
     clf, X, y = separable
-    with pytest.raises(ValueError, match=f"from 0 to {clf.n_updates_}"):
+    with refuses(ValueError, 99_999, 0, clf.n_updates_):
         rb.TraceDisplay.from_estimator(clf, X, y, t=[99_999])
 
 
 def test_extreme_values_are_refused_in_one_sentence():
     X, y = np.array([[1e200, 1.0], [-1e200, 2.0]]), [1, 0]
-    with pytest.raises(ValueError, match=r"1e\+200"):
+    with refuses(ValueError, "1e+200"):
         rb.BoundaryDisplay.from_estimator(rb.Perceptron().fit(X, y), X, y)
 
 
@@ -350,7 +351,7 @@ def test_a_view_of_two_features_is_the_plane_itself(separable):
 def test_without_matplotlib_plotting_names_the_extra(separable, monkeypatch):
     for name in ("matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"pip install 'rosenblatt\[plot\]'"):
+    with refuses(ImportError, "rosenblatt[plot]"):
         rb.BoundaryDisplay.from_estimator(*separable)
 
 

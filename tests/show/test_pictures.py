@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clouds import cloud, searched
+from facts import warns
 
 import rosenblatt as rb
 
@@ -127,7 +128,7 @@ def test_a_display_matches_its_stored_picture(draw, tmp_path):
 def test_the_comparison_detects_another_line(tmp_path):
     X, y = cloud()
     turned = rb.Perceptron(max_updates=1)
-    with pytest.warns(UserWarning, match="24 mistakes"):
+    with warns(UserWarning, "24 mistakes"):
         turned.fit(X, y)
     got = small(rb.BoundaryDisplay.from_estimator(turned, X, y), tmp_path / "drawn.png")
     with Image.open(KEPT / "boundary.png") as before:

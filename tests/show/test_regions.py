@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from chromium import watched
+from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -125,17 +126,17 @@ def test_three_labels_with_many_features_lie_in_their_true_regions():
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "facts"),
     [
-        (lambda: (rb.Perceptron(), *clouds(6)), "6 labels"),
-        (lambda: (rb.Perceptron(), *clouds(4, d=5)), "4 labels with 5 features"),
-        (lambda: (SVC(kernel="linear"), *clouds(3)), "SVC has 3"),
+        (lambda: (rb.Perceptron(), *clouds(6)), (6,)),
+        (lambda: (rb.Perceptron(), *clouds(4, d=5)), (4, 5)),
+        (lambda: (SVC(kernel="linear"), *clouds(3)), ("SVC", 3)),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, sentence):
+def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, facts):
     pytest.importorskip("matplotlib")
     clf, X, y = make()
-    with pytest.raises(ValueError, match=sentence):
+    with refuses(ValueError, *facts):
         rb.BoundaryDisplay.from_estimator(clf.fit(X, y), X, y)
 
 
