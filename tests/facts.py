@@ -4,9 +4,9 @@ import re
 from contextlib import contextmanager
 
 import pytest
+from rosenblatt.messages import Parameter
 
 from rosenblatt.errors import UserError
-from rosenblatt.messages import Parameter
 
 
 @contextmanager
