@@ -4,9 +4,8 @@ import re
 from contextlib import contextmanager
 
 import pytest
-from rosenblatt.messages import Parameter
 
-from rosenblatt.errors import UserError
+from rosenblatt.errors import Parameter, UserError
 
 
 @contextmanager
