@@ -99,7 +99,7 @@ def test_a_refused_missing_value_suggests_only_existing_options(function, tmp_pa
 
 def test_fewest_mistakes_needs_two_labels():
     frame = points().assign(y=np.resize(["a", "b", "c"], 40))
-    with refuses(ValueError, 3):
+    with refuses(ValueError, "'a'", "'b'", "'c'"):
         rb.fewest_mistakes(frame, "y")
 
 
