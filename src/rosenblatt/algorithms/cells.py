@@ -1,12 +1,12 @@
-"""Find the fewest mistakes in few dimensions by enumerating cells: sets of w with equal mistakes.
+"""The fewest mistakes for few features, by enumerating cells: sets of all w with equal mistakes.
 
-A cell cheaper than the best known one has a two-dimensional face, on the hyperplanes of some pivots
-(see `faces`). Pivots are fixed one after another, and the other rows are projected onto the
-orthogonal complement. Rows that are wrong on a face are wrong in its cell, too. So, first, cut the
-remaining w into simplices and drop those in which the rows that are wrong throughout cost as much
-as the best: the hyperplanes of further pivots meet a simplex that is not dropped. Second, when two
-dimensions are left, turn w around and count the mistakes from crossing to crossing. Third, examine
-what may still be cheaper in exact integer arithmetic.
+A cell cheaper than the best known one has a two-dimensional face, on the hyperplanes of some rows,
+the pivots (see `faces`). Pivots are fixed one after another, and the other rows are projected onto
+the orthogonal complement. Rows that are wrong on a face are wrong in its cell, too. So, first, cut
+the remaining w into simplices and drop those in which the rows that are wrong throughout cost as
+much as the best: the hyperplanes of further pivots meet a simplex that is not dropped. Second, when
+two dimensions are left, turn w around and count the mistakes from crossing to crossing. Third,
+examine what may still be cheaper in exact integer arithmetic.
 
 The first two steps use floats and drop only what certainly costs too much: a sign or an order that
 rounding could decide is taken to be whichever costs less.
@@ -61,7 +61,7 @@ MOMENT = 0.05  # seconds between two checks of the time
 
 
 def few_cells(examples: Examples) -> bool:
-    """Return whether enumerating all cells of the weight space should take less than a minute."""
+    """Return whether enumerating all cells should take less than a minute."""
     dimension = examples.dimension
     most = MOST_IN_THE_PLANE if dimension <= 3 else MOST_ROWS.get(dimension, 0)
     return len(examples.kept) <= most
@@ -74,10 +74,11 @@ def cells_optimum(
     threads: int = 1,
     found: Callable[[Floats], object] = lambda w: None,
 ) -> Enumeration | None:
-    """Find the weights with the fewest mistakes of all; return None if stopped before the end.
+    """Find the weights with the fewest mistakes by enumerating all cells.
 
     Cells no better than `start`, augmented weights, are skipped. `found` is called with better
-    weights on the way. The time grows quickly with the number of features: see `few_cells`.
+    weights on the way. The result is None if stopped before the end. The time grows quickly with
+    the number of features: see `few_cells`.
 
     Examples
     --------
@@ -95,9 +96,9 @@ def none_cheaper(
     stopped: Callable[[], bool] = lambda: False,
     threads: int = 1,
 ) -> bool | None:
-    """Return whether the mistakes of every w cost at least `cost`; None if stopped too early.
+    """Return whether the mistakes of every w cost at least `cost`, by enumeration.
 
-    The lower the cost, the fewer cells there are to enumerate.
+    The lower the cost, the fewer cells there are to enumerate. None if stopped before the end.
 
     Examples
     --------
@@ -116,10 +117,10 @@ def none_cheaper(
 def cells_bounds(
     examples: Examples, cost: int, stopped: Callable[[], bool], threads: int = 1
 ) -> Iterator[int]:
-    """Yield increasing lower bounds, up to `cost`, on the cost of any weights.
+    """Yield increasing lower bounds on the cost of mistakes, proved by enumeration.
 
-    `cost` is the cost of some w.
-    Each bound takes about as long as all bounds before it together, or longer.
+    `cost` is the cost of some w. Each bound takes about as long as all before it together, or
+    longer.
     """
     for share in SHARES:
         bound = int(Fraction(share) * cost)
@@ -130,7 +131,7 @@ def cells_bounds(
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """Subspace of weights orthogonal to given rows (pivots), with other rows projected on it.
+    """Subspace of the weights orthogonal to some rows (pivots), and all rows projected on it.
 
     Coordinates have an error of at most `error`, in some orthonormal basis near `basis`. Only
     directions matter: a row too short for a reliable one is projected exactly, and set to 0 if it
@@ -148,14 +149,19 @@ class Flat:
 
     @classmethod
     def whole(cls, rows: list[Vector]) -> Flat:
-        """Create the subspace that contains all weights and has no pivots."""
+        """Create the space of all weights, without pivots."""
         Z = np.array([unit_floats(z) for z in rows]).T.copy()
         return cls((), np.eye(len(Z)), Z, ROUNDED)
 
     def fixed(self, n: int, exact: list[Vector]) -> Flat:
         """Return the part of the subspace orthogonal to row n, which becomes a pivot."""
         length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
-        Q = _across(self.rows[:, n] / length)
+        # Orthonormal columns that are orthogonal to the row, from Householder's reflection.
+        v = self.rows[:, n] / length
+        k = int(np.abs(v).argmax())
+        v[k] += math.copysign(1.0, v[k])
+        H = np.eye(len(v)) - np.outer(v, v * (2 / float((v * v).sum())))
+        Q = np.delete(H, k, axis=1)
         rows, basis = _product(Q.T, self.rows), self.basis @ Q
         rows[:, n] = 0.0
         pivots = (*self.pivots, n)
@@ -167,22 +173,13 @@ class Flat:
         return Flat(pivots, basis, rows, self.error * (1 + 1.1 / length) + ROUNDED)
 
 
-def _across(x: Floats) -> Floats:
-    """Return orthonormal columns orthogonal to the unit vector x (Householder)."""
-    k = int(np.abs(x).argmax())
-    v = x.copy()
-    v[k] += math.copysign(1.0, x[k])
-    H = np.eye(len(x)) - np.outer(v, v * (2 / float((v * v).sum())))
-    return np.delete(H, k, axis=1)
-
-
 def _product(A: Floats, B: Floats) -> Floats:
-    """Multiply a small matrix A by B without starting BLAS threads."""
+    """Multiply a small matrix A by B without starting threads."""
     return np.asarray((A[:, :, None] * B).sum(axis=1))
 
 
 def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
-    """Return a positive multiple of the component of z that is orthogonal to the pivots."""
+    """Project z onto the orthogonal complement of pivots, up to a positive factor."""
     orthogonal: list[Vector] = []
     for row in (*pivots, z):
         rest = row
@@ -194,7 +191,7 @@ def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
 
 
 def equalize(rows: list[Vector]) -> list[Vector]:
-    """Transform rows linearly so that their directions spread about evenly in space.
+    """Transform rows linearly so that their directions spread about evenly.
 
     Simplices of equal sides are then cut by about as many hyperplanes each. Rows z become A z for
     an integer matrix A, and w is multiplied by the inverse of A.
@@ -210,7 +207,7 @@ def equalize(rows: list[Vector]) -> list[Vector]:
 
 
 class Enumeration:
-    """Exact search, cell by cell, for the weights whose mistakes cost least.
+    """Exact search for the weights whose mistakes cost least, cell by cell.
 
     Threads share the best weights so far. `w`, augmented weights, make more mistakes than `cost`
     only if the best cell is too small for floats; `exact`, which is not rounded, never does. It is
@@ -239,21 +236,21 @@ class Enumeration:
 
     @property
     def mistakes(self) -> float:
-        """Cost of the mistakes of the best weights so far, as a number to display."""
+        """Mistakes of the best weights so far, or their total sample weight."""
         return self.true_costs.number(self.cost)
 
     @property
     def below(self) -> int:
-        """Lowest cost found so far, minus the cost that no w can avoid."""
+        """Lowest cost found so far, without the cost that no w can avoid."""
         return self.cost - self.directions.always
 
     @property
     def limit(self) -> int:
-        """Lowest cost found so far, as in `below`, divided by `unit` and rounded up."""
+        """Lowest cost found so far as in `below`, in the unit of the compiled loops."""
         return -(-self.below // self.unit)
 
     def go(self, stopped: Callable[[], bool], threads: int) -> bool:
-        """Enumerate the cells; return whether the enumeration reached its end."""
+        """Enumerate the cells, and return whether the enumeration reached its end."""
         self.stopped, self.threads = stopped, threads
         dimension = self.arrangement.dimension
         if dimension <= 2 or self.arrangement.n_faces <= FEW_FACES:
@@ -277,7 +274,7 @@ class Enumeration:
         return not self.halt[0]
 
     def _examine(self, pivots: tuple[int, ...]) -> None:
-        """Find exactly the cheapest cell at the weights orthogonal to all pivots; keep the best."""
+        """Find the cheapest cell at the weights orthogonal to pivots, exactly."""
         found = self.arrangement.cheapest(pivots, self.below)
         if found is None:
             return
@@ -292,7 +289,7 @@ class Enumeration:
                     self.found(inside)
 
     def _each(self, tasks: Iterable[Any], work: Callable[[Any], object]) -> None:
-        """Run `work` on each task in threads until the time limit or Ctrl-C."""
+        """Run `work` on each task in threads, until stopped or interrupted."""
         waiting = iter(list(tasks))
 
         def do_tasks() -> None:
@@ -326,7 +323,7 @@ class Enumeration:
             self._fix(flat, k)
 
     def _initial_marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Mark rows that cannot be the next pivot: earlier rows, and zero rows."""
+        """Mark the rows that cannot be the next pivot: earlier rows, and zero rows."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
@@ -334,7 +331,7 @@ class Enumeration:
     def _mark(
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
-        """Mark candidates for the next pivot: rows whose hyperplane may border a cheaper cell."""
+        """Mark the rows that may be the next pivot of a cheaper cell."""
         bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
         cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, workspace)
         times, before = self.cuts.get(flat.dimension, (0, 0))
@@ -360,7 +357,7 @@ class Enumeration:
         return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
-        """Bound the cost for each last pivot; examine only pivots that may lead to lower cost."""
+        """Bound the cost of the cells for each last pivot, and examine those below the limit."""
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
         crossings = new_crossings(flat.rows.shape[1])

@@ -1,11 +1,12 @@
-"""Descent: a randomized search for few mistakes by exact line searches.
+"""A randomized search for few mistakes by exact line searches (simulated annealing).
 
-Along a line w + a·v the mistakes change only where the score of a row is 0, at a = -s/g. Sorting
-these crossings gives the exact mistakes on every piece of the line. A step moves into a piece at
-random, the more likely the fewer mistakes it has; at low temperature, always to the fewest.
+Along a line w + a·v the mistakes change only where the score of a row changes sign, at a = -s/g
+for a score s of slope g. Sorting these crossings gives the exact mistakes on every piece of the
+line. A step moves into a piece at random, the more likely the fewer mistakes it has; at low
+temperature, always to the fewest.
 
-Threads search on a board: the examples scaled, times their labels (a score s > 0 is correct,
-s ≤ 0 a mistake), each different row once. Data too large for a board are searched directly.
+Threads search on a dense table (`Board`): the examples scaled, times their labels (a score s > 0
+is correct, s ≤ 0 a mistake), each different row once. Larger data are searched without one.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ TINY = 1e-12  # pieces shorter than this share of the search distance are skippe
 TINIEST = 2.0**-1000  # smallest width that a column is divided by
 GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # Ciura's gaps for Shell sort of some hundred crossings
 
-BOARD_ENTRIES = 2**21  # limit for each of the two copies of a board, by rows and by columns
+BOARD_ENTRIES = 2**21  # most entries of a board, which is stored by rows and by columns
 FEWEST_ROWS = 256  # if fewer rows fit on a board, none is made
-# First and last temperature of a walk, in mistakes: low ones search near the best weights, high
-# ones far away.
+# First and last temperature of a random walk, in mistakes: low ones search near the best weights,
+# high ones far away.
 SCHEDULES = ((0.3, 0.2), (0.7, 0.3), (0.3, 0.2), (1.2, 0.2))
 RIDGE = 1e-3  # penalty of the logistic regression
-STEPS = 20_000  # steps of a walk
+STEPS = 20_000  # steps of a random walk
 FRESH = 4  # every fourth walk begins at the start, not at the best weights so far
 WORK_PER_CALL = 5e7  # multiplications between two checks of the time
 PLAIN_WORK_PER_CALL = 2e5  # the same limit where kernels are not compiled
@@ -62,7 +63,7 @@ WIDE = 1000  # with more columns, changing one weight has too little effect
 
 
 def sprint(gap: Gap, threads: int | None = None) -> None:
-    """Fit a logistic regression, and search from its weights by two random walks."""
+    """Fit a logistic regression, and begin two random walks from its weights."""
     too_wide = (gap.examples.d + 1) * FEWEST_ROWS > BOARD_ENTRIES
     if not gap.goes_on or too_wide or "walkers" in gap.kept:
         return
@@ -76,7 +77,7 @@ def sprint(gap: Gap, threads: int | None = None) -> None:
 
 
 def descend(gap: Gap, threads: int | None = None, until: Deadline | None = None) -> None:
-    """Search for fewer mistakes by random walks in several threads until the deadline."""
+    """Search for fewer mistakes by random walks in threads until the deadline."""
     threads, end = threads or gap.search.threads, until or gap.deadline
     walkers = gap.kept.get("walkers", [])
     if walkers and gap.goes_on:
@@ -100,7 +101,7 @@ def _run_all(
 
 
 class Board(NamedTuple):
-    """Signed rows y·x, stored by row and by column, with each row's cost of a mistake."""
+    """Signed rows y·x as a dense table, by row and by column, with their costs."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -108,7 +109,7 @@ class Board(NamedTuple):
 
 
 class Landscape:
-    """Rows on which a random walk counts its mistakes, and the weights where it starts."""
+    """Scaled rows on which random walks count mistakes, and the weights to start from."""
 
     def __init__(self, gap: Gap, until: Deadline) -> None:
         examples = self.examples = gap.examples
@@ -132,7 +133,7 @@ class Landscape:
 
 
 def scaling_of(examples: Examples) -> Scaling:
-    """Return a scaling by exact standard deviations, counting the zeros of sparse columns."""
+    """Create a scaling of each column by its exact standard deviation."""
     spread = Spread.of(examples)
     scaling = Scaling.from_spread(spread)
     width = np.where(spread.flat, scaling.width, spread.deviation)
@@ -140,16 +141,19 @@ def scaling_of(examples: Examples) -> Scaling:
 
 
 def augmented_weights(examples: Examples, scaling: Scaling, v: Floats) -> Floats:
-    """Convert weights for x0 = 1 and the scaled columns to augmented weights for the examples."""
+    """Convert weights for scaled columns to augmented weights for the examples.
+
+    Those for the scaled columns have x0 = 1.
+    """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         v0 = v[:1] / examples.x0 if examples.x0 else np.zeros(1)
         return scaling.fold(Hypothesis(np.concatenate((v0, v[1:])), examples.x0)).w
 
 
 def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
-    """Return rows as a dense array: scaled, x0 first, each multiplied by its label ±1.
+    """Return rows scaled and multiplied by their labels ±1, as a dense array.
 
-    x0 is 1, or 0 without an intercept.
+    The first column is x0: 1, or 0 without an intercept.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         X = to_dense(scaling.transform(examples.X[rows]))
@@ -158,7 +162,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
 
 
 class Walker:
-    """Random walks of one thread, from the starting weights or from its best weights."""
+    """Random walks of one thread, which remembers its best weights."""
 
     def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
         self.landscape, self.rng = landscape, rng
@@ -172,13 +176,13 @@ class Walker:
         self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
 
     def go(self, gap: Gap, until: Deadline) -> None:
-        """Repeat random walks until the deadline; report all better weights to `gap`."""
+        """Repeat random walks until the deadline, offering better weights to `gap`."""
         while gap.goes_on and not until.over:
             if self.walk(gap, until):
                 self.offer_best(gap)
 
     def walk(self, gap: Gap, until: Deadline) -> bool:
-        """Run simulated annealing once; return whether it found better weights."""
+        """Run simulated annealing once, and return whether it found better weights."""
         fresh = self.walks % FRESH == FRESH - 1
         w, before = (self.landscape.start if fresh else self.w).copy(), self.cost
         hot, cold = SCHEDULES[self.walks % len(SCHEDULES)]
@@ -200,7 +204,10 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Offer the thread's best weights to `gap`; if refused, offer ones deeper in their cell."""
+        """Offer the best weights to `gap`, or equal ones with scores farther from 0.
+
+        Conversion rounds weights, which changes mistakes where scores are nearly 0.
+        """
         w = self.w
         if not gap.offer(self.landscape.weights_of(w)):
             middle = move_to_center(self.landscape.board, w, self.rng, lambda: gap.deadline.over)
@@ -208,7 +215,7 @@ class Walker:
 
 
 def logistic(board: Board, until: Deadline = NEVER) -> Floats:
-    """Fit a logistic regression until the deadline; return its weights."""
+    """Fit a logistic regression to the board until the deadline."""
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = board.rows @ w
@@ -228,9 +235,9 @@ def logistic(board: Board, until: Deadline = NEVER) -> Floats:
 def move_to_center(
     board: Board, w: Floats, rng: np.random.Generator, over: Callable[[], bool] = lambda: False
 ) -> Floats:
-    """Move w towards the center of its cell, without changing any prediction.
+    """Move w towards the middle of all weights that make the same predictions.
 
-    A cell is a set of weights that make the same mistakes. The scores move away from 0.
+    The scores move away from 0.
     """
     s, (N, D) = board.rows @ w, board.rows.shape
     for _ in range(CENTRE_STEPS):
@@ -260,7 +267,7 @@ def move_to_center(
 
 
 def along_lines(gap: Gap) -> None:
-    """Improve the best weights by line searches over all rows, until the deadline."""
+    """Improve the best weights by line searches over all rows until the deadline."""
     examples, scaling = gap.examples, scaling_of(gap.examples)
     v = scaling.unfold(Hypothesis(gap.w, examples.x0)).w
     v[0] *= examples.x0
@@ -286,7 +293,7 @@ def along_lines(gap: Gap) -> None:
 
 
 def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a random direction: a coordinate, or one or more examples near the hyperplane."""
+    """Draw a random direction: a coordinate, or a sum of rows near the hyperplane."""
     D = examples.d + 1
     chance = rng.random()
     v = np.zeros(D)
@@ -303,23 +310,23 @@ def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.G
 
 
 class Line(NamedTuple):
-    """Line through w in direction v: scores at w, their slopes, and their sign changes."""
+    """Line through w in direction v, with the places where scores change sign."""
 
-    s: np.ndarray
-    g: np.ndarray
+    s: np.ndarray  # scores of the rows at w
+    g: np.ndarray  # slopes of the scores along the line
     v: np.ndarray
-    ahead: np.ndarray
+    ahead: np.ndarray  # positions of sign changes, and changes of cost there
     behind: np.ndarray
 
 
 def new_line(n: int, dimension: int, size: int) -> Line:
-    """Allocate a search line through w: n rows, up to `size` sign changes on each side."""
+    """Allocate a line for n rows and up to `size` sign changes on each side of w."""
     ahead, behind = np.empty((2, size)), np.empty((2, size))
     return Line(np.zeros(n), np.zeros(n), np.zeros(dimension), ahead, behind)
 
 
 def products(A, v, g):
-    """Compute g = A v."""
+    """Compute the matrix product g = A v."""
     for n in range(A.shape[0]):
         x = 0.0
         for i in range(A.shape[1]):
@@ -348,7 +355,10 @@ def cost_of(s, costs):
 
 
 def sort(crossings, k):
-    """Sort the first k crossings, pairs of a position and a change of cost, by position."""
+    """Sort the first k sign changes on a line by position.
+
+    Each is a position and a change of cost.
+    """
     for gap in GAPS:
         for i in range(gap, k):
             a, change, j = crossings[0, i], crossings[1, i], i
@@ -361,7 +371,7 @@ def sort(crossings, k):
 
 
 def cross(line, costs, reach):
-    """Find the sign changes of scores along a line through w; return how many are on each side.
+    """Find where scores change sign on a line, and count these places on each side of w.
 
     Sign changes farther than `reach` are left out. Both numbers are -1 if there are too many.
     """
@@ -385,7 +395,7 @@ def cross(line, costs, reach):
 
 
 def least(crossings, k, reach, f):
-    """Return the lowest cost on a half-line from w, given the cost f at w."""
+    """Return the lowest cost on a half-line from w, where the cost is f."""
     low, lowest = 0.0, f
     for i in range(k):
         if crossings[0, i] - low > TINY * reach:
@@ -398,9 +408,9 @@ def least(crossings, k, reach, f):
 def choose(crossings, k, reach, f, temperature, rng):
     """Draw a random point on a half-line, with points of low cost more likely.
 
-    A piece lies between two crossings. Returns the total weight of all pieces, a point of the
-    chosen piece, and the cost there.
-    `temperature` is a pair: the lowest cost on the line, and how much more is still likely.
+    The sign changes cut the half-line into pieces. Return the total weight of all pieces, a point
+    of the chosen piece, and the cost there. `temperature` is a pair: the lowest cost on the line,
+    and how much more is still likely.
     """
     lowest, heat = temperature
     total = a = low = 0.0
@@ -421,9 +431,10 @@ def choose(crossings, k, reach, f, temperature, rng):
 
 
 def step(line, costs, reach, f, temperature, rng):
-    """Move along a line to a random point; return distance, cost and number of sign changes.
+    """Move the scores along a line to a random point, preferably of low cost.
 
-    If there are too many crossings, nothing moves, and their number is returned as -1.
+    Return the distance, the cost there, and the number of sign changes on the line. If these are
+    too many, nothing moves, and the number is -1.
     """
     k, m = cross(line, costs, reach)
     if k < 0:
@@ -439,7 +450,10 @@ def step(line, costs, reach, f, temperature, rng):
 
 
 def aim(board, line, rng):
-    """Draw a line's direction: a coordinate, a Gaussian vector or an example; return which."""
+    """Draw the direction of a line: a coordinate, a Gaussian vector or a row.
+
+    Return a number for the kind of direction.
+    """
     N, D = board.rows.shape
     chance = rng.random()
     if chance < 0.5:
@@ -461,10 +475,10 @@ def aim(board, line, rng):
 
 
 def anneal(board, line, w, best, schedule, reaches, rng):
-    """Run simulated annealing from w; write the best weights to `best` and return their cost.
+    """Run simulated annealing from w, and return the lowest cost.
 
-    `reaches` holds the search distance for each kind of direction; it is adapted so that a few
-    dozen crossings are within reach.
+    The best weights are written to `best`. `reaches` holds the search distance for each kind of
+    direction; it is adapted so that a few dozen sign changes are within reach.
     """
     lowest, hot, cold, steps, few = schedule
     f = 0.0
@@ -492,7 +506,7 @@ def anneal(board, line, w, best, schedule, reaches, rng):
 
 @functools.cache
 def bind() -> None:
-    """Register the helper functions of the kernels with Numba."""
+    """Register the helper functions of the compiled loops with Numba."""
     helpers(normalize, cost_of, sort, cross, least, choose, step, aim, **UNCOUNTED)
     helpers(products, fastmath=REORDER, **UNCOUNTED)
 

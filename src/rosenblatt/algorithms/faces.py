@@ -32,7 +32,7 @@ PLAIN = 2**26  # quotients of integers below this that differ also differ as flo
 
 
 class Arrangement:
-    """Hyperplanes through 0, given by integer normal vectors that span the space.
+    """Arrangement of hyperplanes through 0, whose integer normal vectors span the space.
 
     No two of the vectors are parallel.
 
@@ -55,15 +55,18 @@ class Arrangement:
 
     @property
     def n_faces(self) -> int:
-        """Number of faces, each given by a set of rows that `pivots` yields."""
+        """Number of sets of rows that `pivots` yields, each orthogonal to a plane."""
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
-        """Yield all sets of dimension - 2 rows, each orthogonal to a plane of weights."""
+        """Yield all sets of rows that leave a plane of weights orthogonal to them."""
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Find the cheapest cell at the weights orthogonal to all pivots, if it costs < `below`."""
+        """Find the cheapest cell next to the weights orthogonal to all pivots.
+
+        Return its cost and weights inside, or None if no such cell costs less than `below`.
+        """
         if self.dimension < 2:
             alone = [Fraction(v) for v in self.rows[0]] if self.rows else []
             return (0, alone) if below > 0 else None
@@ -84,7 +87,13 @@ class Arrangement:
         if on:
             # A little off the face, the rows that are 0 on it are a smaller problem of the same
             # kind, in the span of the pivots: find its least cost, and the pivots' products there.
-            combined = in_terms_of(chosen, [self.rows[n] for n in (*pivots, *on)])
+            # Each row becomes its coefficients as a combination of pivots, as integers.
+            p, rows = len(pivots), [self.rows[n] for n in (*pivots, *on)]
+            table, over, _ = flint.fmpz_mat([*chosen, *rows]).transpose().rref()
+            sign = 1 if over > 0 else -1
+            combined = [
+                _plain([sign * int(table[i, p + k]) for i in range(p)]) for k in range(len(rows))
+            ]
             small = Arrangement(combined, self.costs[[*pivots, *on]])
             found = fewest(small, int(small.costs.sum()) + 1)
             assert found is not None
@@ -92,13 +101,20 @@ class Arrangement:
         if place.cost + beside >= below:
             return None
         along = [place.side * (v - place.at * u) for u, v in zip(*across, strict=True)]
-        if pivots:
-            along = nudged(along, _with_products(chosen, values), self.rows)
+        if pivots:  # the combination of pivots whose products with them are `values`
+            P = flint.fmpq_mat(flint.fmpz_mat(chosen))
+            wanted = [flint.fmpq(v.numerator, v.denominator) for v in values]
+            shares = (P * P.transpose()).solve(flint.fmpq_mat(len(wanted), 1, wanted))
+            aside = [Fraction(int(v.p), int(v.q)) for v in (shares.transpose() * P).entries()]
+            along = nudged(along, aside, self.rows)
         return place.cost + beside, along
 
 
 def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
-    """Return cost and weights of the cheapest cell, or None if none costs less than `below`."""
+    """Return the cost of the cheapest cell, and weights inside.
+
+    None if no cell costs less than `below`.
+    """
     best = None
     for pivots in arrangement.pivots():
         found = arrangement.cheapest(pivots, below)
@@ -109,11 +125,11 @@ def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
 
 @dataclass(frozen=True)
 class Arc:
-    """An arc of a circle on which the cost is constant; w = side·(v - at·u) lies inside."""
+    """Arc of the circle of directions in a plane on which the mistakes stay the same."""
 
     cost: int
     at: Fraction
-    side: int
+    side: int  # 1 or -1: w = side·(v - at·u) lies inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +149,8 @@ class Circle:
     def best(self, below: int, plain: bool) -> Arc | None:
         """Return an arc of lowest cost, or None if no arc costs less than `below`.
 
-        A quotient of integers is rounded once, so different floats are in their true order; if
-        `plain`, different quotients are also different floats.
+        The rows are sorted by the quotients b/a in floats. Each is rounded once, so different
+        floats are in their true order; if `plain`, different quotients are also different floats.
         """
         crossing = np.flatnonzero(self.a != 0)
         quotients = _quotients(self.b[crossing], self.a[crossing])
@@ -177,9 +193,9 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Find the cheapest arc between angles of sign changes that floats cannot order.
+        """Find the cheapest arc between sign changes that floats cannot order, exactly.
 
-        The search is exact. The result is None if no such arc costs less than `below`.
+        None if no such arc costs less than `below`.
         """
         total = int(self.costs.sum())
         falls = int(self.costs[rows][self.a[rows] < 0].sum())
@@ -196,7 +212,7 @@ class Circle:
 
 
 class Directions:
-    """Hyperplanes in the weight space, on which one or more examples have score 0.
+    """Rows of the data as integers, as hyperplanes of weights that give them the score 0.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are
@@ -211,28 +227,23 @@ class Directions:
         if examples.x0:
             self.columns.insert(0, _Column.constant(examples.x0, len(kept)))
         costs = Costs.of(examples).each[kept]
-        merged, self.always = _merge_parallel(
-            self._signed(examples.y[kept].tolist()), costs.tolist()
-        )
-        left = [z for z, cost in merged.items() if cost]
-        self.cancelled = [z for z, cost in merged.items() if not cost]
-        self.rows = left
-        self.independent = independent(left)
-        rows = [tuple(z[j] for j in self.independent) for z in left]
-        worth = np.array([merged[z] for z in left], dtype=costs.dtype)
-        self.arrangement = Arrangement(rows, worth)
-
-    def _signed(self, signs: list[int]) -> Iterator[Vector]:
-        """Yield each signed row y·x as integers without a common divisor."""
         finest = max(column.places for column in self.columns)
         shifts = [finest - column.places for column in self.columns]
-        for row, sign in zip(
-            zip(*(c.values for c in self.columns), strict=True), signs, strict=True
-        ):
-            yield _plain([sign * v << shift for v, shift in zip(row, shifts, strict=True)])
+        each: dict[Vector, int] = {}  # cost of each signed row y·x, in integers
+        table = zip(*(column.values for column in self.columns), strict=True)
+        for row, y, cost in zip(table, examples.y[kept].tolist(), costs.tolist(), strict=True):
+            z = _plain([y * v << shift for v, shift in zip(row, shifts, strict=True)])
+            each[z] = each.get(z, 0) + cost
+        merged, self.always = _merge_opposite(each)
+        self.rows = [z for z, cost in merged.items() if cost]
+        self.cancelled = [z for z, cost in merged.items() if not cost]
+        self.independent = independent(self.rows)
+        rows = [tuple(z[j] for j in self.independent) for z in self.rows]
+        worth = np.array([merged[z] for z in self.rows], dtype=costs.dtype)
+        self.arrangement = Arrangement(rows, worth)
 
     def weights(self, w: Weights) -> Weights:
-        """Convert w to augmented weights for the data, moved off the hyperplane of every row."""
+        """Convert w to augmented weights for the data that give no row the score 0."""
         full = [Fraction(0)] * len(self.columns)
         for j, v in zip(self.independent, w, strict=True):
             full[j] = v
@@ -249,11 +260,11 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column minus its median, as exact integers in a common unit."""
+    """Column minus its median, as exact integers in a common unit."""
 
     values: list[int]
-    places: int
-    middle: Fraction
+    places: int  # binary places of the unit
+    middle: Fraction  # the median
     unit: Fraction  # close to the spread of the column
 
     @classmethod
@@ -279,11 +290,8 @@ class _Column:
         return cls(values, places + exponent, middle, Fraction(2) ** exponent)
 
 
-def _merge_parallel(rows: Iterable[Vector], costs: list[int]) -> tuple[dict[Vector, int], int]:
-    """Merge parallel rows; return each direction's net cost, and the cost that no w avoids."""
-    each: dict[Vector, int] = {}
-    for z, cost in zip(rows, costs, strict=True):
-        each[z] = each.get(z, 0) + cost
+def _merge_opposite(each: dict[Vector, int]) -> tuple[dict[Vector, int], int]:
+    """Merge opposite rows; return the remaining costs, and the cost that no w avoids."""
     always = each.pop((0,) * len(next(iter(each), ())), 0)
     merged: dict[Vector, int] = {}
     for z, cost in each.items():
@@ -312,7 +320,7 @@ def _plain(numbers: Sequence[int]) -> Vector:
 
 
 def independent(rows: Sequence[Vector]) -> list[int]:
-    """Return the indices of the leftmost linearly independent columns of the rows."""
+    """Return the leftmost linearly independent columns of the rows."""
     if not rows:
         return []
     table, _, rank = flint.fmpz_mat(rows).rref()
@@ -320,9 +328,9 @@ def independent(rows: Sequence[Vector]) -> list[int]:
 
 
 def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector] | None:
-    """Return two vectors that span the orthogonal complement of pivots, or None.
+    """Return two vectors that span the orthogonal complement of pivots.
 
-    None is returned if the complement has more than two dimensions.
+    None if the complement has more than two dimensions.
     """
     entries = [v for z in pivots for v in z]
     spans, count = flint.fmpz_mat(len(pivots), dimension, entries).nullspace()
@@ -332,27 +340,8 @@ def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector
     return u, v
 
 
-def in_terms_of(pivots: Sequence[Vector], rows: Sequence[Vector]) -> list[Vector]:
-    """Return the coefficients of each row as a combination of independent pivots.
-
-    Each row's coefficients are multiplied by a positive number that makes them integers.
-    """
-    p = len(pivots)
-    table, over, _ = flint.fmpz_mat([*pivots, *rows]).transpose().rref()
-    sign = 1 if over > 0 else -1
-    return [_plain([sign * int(table[i, p + k]) for i in range(p)]) for k in range(len(rows))]
-
-
-def _with_products(pivots: Sequence[Vector], values: Weights) -> Weights:
-    """Return the linear combination of pivots that has given dot products with the pivots."""
-    P = flint.fmpq_mat(flint.fmpz_mat(pivots))
-    wanted = [flint.fmpq(v.numerator, v.denominator) for v in values]
-    shares = (P * P.transpose()).solve(flint.fmpq_mat(len(wanted), 1, wanted))
-    return [Fraction(int(v.p), int(v.q)) for v in (shares.transpose() * P).entries()]
-
-
 def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
-    """Move weights from `along` so little towards `aside` that no nonzero score changes sign."""
+    """Move weights towards `aside` so little that no nonzero score changes sign."""
     p, q = whole(along), whole(aside)
     least = Fraction(max(1, math.isqrt(dot(p, p))), 1 + math.isqrt(dot(q, q)))
     for z in rows:
@@ -363,13 +352,13 @@ def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
 
 
 def rounded(w: Sequence[Fraction]) -> Floats:
-    """Divide fractions by the largest absolute value, and round each once to a float."""
+    """Scale fractions to a largest absolute value of 1, and round them to floats."""
     largest = max(abs(v) for v in w) or Fraction(1)
     return np.array([float(v / largest) for v in w])
 
 
 def unit_floats(z: Vector) -> Floats:
-    """Return the unit vector in the direction of an integer vector, however large, as floats."""
+    """Scale an integer vector, however large, to a float vector of length 1."""
     scale = 1 << max(abs(v).bit_length() for v in z)
     x = np.array([v / scale for v in z])
     result: Floats = x / np.sqrt((x * x).sum())
@@ -377,7 +366,7 @@ def unit_floats(z: Vector) -> Floats:
 
 
 def _quotients(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide integers, rounding each quotient once; quotients that overflow become infinite."""
+    """Divide integers, rounding each quotient once, to infinity on overflow."""
     try:
         return np.asarray(above / below, dtype=np.float64)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""The gap between the best weights found and the lower bound, shared by all searches."""
+"""The gap between the best weights found and the proved lower bound on mistakes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXTREME = 300  # exponent of two beyond which sample weights are rescaled
 
 @dataclass(frozen=True)
 class Search:
-    """Options of the search for the fewest mistakes.
+    """Options of a search for the fewest mistakes.
 
     `watch` reports progress: it is called with the mistakes, the steps and the lower bound.
     """
@@ -38,9 +38,9 @@ class Search:
 
 
 class Gap:
-    """Best weights so far with their cost, and a lower bound on the cost of any weights.
+    """Gap between the best weights found so far and the lower bound on mistakes.
 
-    Costs are integer multiples of a unit (`Costs`), so both sides are exact. Threads share it.
+    Both are integer multiples of a unit (`Costs`), so they are exact. Threads share the gap.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Gap:
         self.cost = self.cost_of(self.w)
         self.bound = 0
         self.proof: Callable[[], Any] = lambda: None  # returns the proof of the bound
-        self.exhausted = False  # all cells were enumerated
+        self.exhausted = False  # no search can raise the bound further
         self.done = self.interrupted = False  # nothing is left to try; Ctrl-C
         self.steps = 0
         self.kept: dict[str, Any] = {}  # state of an engine between its turns
@@ -72,17 +72,17 @@ class Gap:
 
     @property
     def closed(self) -> bool:
-        """Whether the best weights are optimal."""
+        """Whether the best weights are proved optimal."""
         return self.cost <= self.bound
 
     @property
     def hopeful(self) -> bool:
-        """Whether optimality is unproved, and searches are neither exhausted nor interrupted."""
+        """Whether further searches could narrow the gap."""
         return not (self.closed or self.done or self.interrupted)
 
     @property
     def goes_on(self) -> bool:
-        """Whether to go on searching: optimality is unproved, and time and searches are left."""
+        """Whether further searches could narrow the gap before the deadline."""
         return self.hopeful and not self.deadline.over
 
     @property
@@ -92,17 +92,17 @@ class Gap:
 
     @property
     def mistakes(self) -> float:
-        """Cost of the mistakes of the best weights so far, as a number to display."""
+        """Mistakes of the best weights so far, or their total sample weight."""
         return self.costs.number(self.cost)
 
     def cost_of(self, w: Floats) -> int:
-        """Return the exact total cost of the examples that w misclassifies."""
+        """Return the exact total cost of the mistakes of w."""
         return self.costs.total(self.judge.wrong(w))
 
     def offer(self, w: Floats) -> bool:
-        """Keep w if it costs less than the best weights so far; return whether w is kept.
+        """Keep w if its mistakes cost less than those of the best weights so far.
 
-        Both costs are exact.
+        Return whether w is kept. Both costs are exact.
         """
         if not np.isfinite(w).all():
             return False
@@ -115,25 +115,28 @@ class Gap:
         return better
 
     def replace(self, w: Floats) -> None:
-        """Replace the best weights by w if w costs no more."""
+        """Replace the best weights by w if its mistakes cost no more."""
         if np.isfinite(w).all() and (cost := self.cost_of(w)) <= self.cost:
             self.w, self.cost = w.copy(), cost
 
     def raise_bound(self, bound: int, proof: Callable[[], Any], exhausted: bool = False) -> None:
-        """Raise the lower bound, with a function that returns its proof; never lower it."""
+        """Raise the lower bound, if this one is higher.
+
+        The function `proof` returns its proof. If `exhausted`, no search can raise it further.
+        """
         with self.lock:
             if (bound, exhausted) >= (self.bound, self.exhausted):
                 self.bound, self.proof, self.exhausted = bound, proof, exhausted
                 self._record()
 
     def _record(self) -> None:
-        """Add the time, mistakes and bound to the history if mistakes or bound have changed."""
+        """Add the time, the mistakes and the bound to the history if either changed."""
         state = self.mistakes, self.costs.number_below(self.bound)
         if not self.history or self.history[-1][1:] != state:
             self.history.append((self.seconds, *state))
 
     def report(self, steps: int) -> None:
-        """Add to the number of steps, and call the progress callback with the state so far."""
+        """Add to the number of steps, and report progress."""
         with self.lock:
             self.steps += steps
         if self.search.watch is not None:
@@ -144,7 +147,7 @@ Engine = Callable[[Gap], None]
 
 
 def try_starts(gap: Gap) -> None:
-    """Offer the weights of both constant predictions, and those of a short pocket run."""
+    """Offer both constant predictions, and the weights of a short pocket run."""
     examples = gap.examples
     try:
         if examples.x0:

@@ -1,4 +1,4 @@
-"""Count the mistakes of weights on all rows: of one w, or of a batch of candidates at once.
+"""Counts of the mistakes that one w, or each of many candidates, makes on all rows.
 
 Rows come as blocks. In memory they are one block, where candidates that cannot win are dropped
 after some of the rows; many blocks are passed through once.
@@ -47,9 +47,8 @@ SUM_ERROR_OF_BLOCKS = 1 + 2**-20
 class Judge:
     """Counter of the mistakes that weights make on blocks of rows.
 
-    In memory, a mistake on a row of weight s counts s. Otherwise the count is that of
-    `Hypothesis.mistakes`, for one w and in a batch: scores whose sign
-    rounding could change are decided exactly in both.
+    A mistake on a row of sample weight s counts s. For one w and in a batch, the count is that of
+    `Hypothesis.mistakes`: scores whose sign rounding could change are decided exactly in both.
 
     Examples
     --------
@@ -69,7 +68,7 @@ class Judge:
         self.examples = self.blocks.loaded  # None if the rows are read in passes
 
     def alone(self, w: Floats) -> float:
-        """Return the number of mistakes of w, or their total weight if examples have weights."""
+        """Count the mistakes of w, or add up their sample weights."""
 
         def cost(block: Examples, first: int) -> int | Floats:
             wrong = self._mistakes(w, block)
@@ -85,7 +84,7 @@ class Judge:
             return math.inf
 
     def wrong(self, w: Floats) -> Rows:
-        """Return the rows of nonzero weight that w misclassifies."""
+        """Return the rows of nonzero sample weight that w misclassifies."""
         each = self.blocks.each(lambda block, first: first + self._mistakes(w, block))
         return np.concatenate(list(each))
 
@@ -93,9 +92,9 @@ class Judge:
         return Hypothesis.of(block.shaped(w), block.x0, self.zero).mistakes(block)
 
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
-        """Return the candidates in W that beat `best` and all candidates before them.
+        """Return the candidates that beat `best` and all candidates before them.
 
-        Each is a pair of its number and its mistakes.
+        The candidates are the rows of W; each is returned as a pair of its number and its mistakes.
         """
         found: list[tuple[int, float]] = []
         error = SUM_ERROR_OF_BLOCKS if self.examples is None else sum_error(self.examples)
@@ -108,7 +107,7 @@ class Judge:
         return found
 
     def counts(self, W: Floats) -> Floats:
-        """Count the mistakes of each candidate, one per row of W."""
+        """Count the mistakes of each row of W."""
         counts = np.empty(len(W))
         step = min(self.batch(W.shape[1]), CANDIDATES_AT_ONCE)
         for begin in range(0, len(W), step):
@@ -118,7 +117,7 @@ class Judge:
         return counts
 
     def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
-        """Return how many candidates to judge together next, once `judged` of them are done."""
+        """Return how many candidates to judge together, after `judged` others."""
         most = BATCH_ENTRIES // dimension
         if self.examples is None:
             return max(1, min(most, CANDIDATES_AT_ONCE))
@@ -130,23 +129,23 @@ class Judge:
 
     @functools.cached_property
     def sieve(self) -> Sieve | None:
-        """Filter that drops most candidates after a few rows, or None if it would save no time."""
+        """Filter that drops most candidates after a few rows; None if it saves no time."""
         if self.blocks.multiclass or self.examples is None or not worth_sifting(self.examples):
             return None
         return Sieve(self.examples, self.threads)
 
     def release(self) -> None:
-        """Free the rows that the sieve holds."""
+        """Free the copy of the rows that the sieve holds."""
         with contextlib.suppress(AttributeError):  # no sieve was made yet
             del self.sieve
 
     def _count(self, W: Floats, one: Survivor) -> float:
-        """Return a candidate's exact mistakes, counting again if its first count was inexact."""
+        """Return the exact mistakes of a candidate, counting again where needed."""
         exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
     def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
-        """Return the candidates in W that may make fewer mistakes than `best`."""
+        """Return the rows of W that may make fewer mistakes than `best`."""
         if self.examples is not None:
             if sift and self.sieve is not None:
                 return self.sieve.survivors(W, best)
@@ -168,7 +167,10 @@ class Judge:
 def _survivors_in_memory(
     examples: Examples, W: Floats, best: float, threads: int
 ) -> list[Survivor]:
-    """Return the candidates that may make fewer mistakes than `best`, by matrix products."""
+    """Return the rows of W that may make fewer mistakes than `best`.
+
+    Scores are computed by matrix products.
+    """
     threads = min(threads, max(1, examples.n * len(W) // FEW_PAIRS))
     # For each thread and candidate: the weight of mistakes so far, and undecided scores.
     all_wrong, all_undecided = np.zeros((2, threads, len(W)))
@@ -178,7 +180,7 @@ def _survivors_in_memory(
     size = max(1, SCORES_AT_ONCE // len(W))
 
     def look(k: int) -> None:
-        """Judge candidates on one thread's share of the rows, dropping those that cannot win.
+        """Count mistakes on the rows of thread k, dropping candidates that cannot win.
 
         The counts of other threads may be outdated, but they are lower bounds.
         """
@@ -210,11 +212,11 @@ def _survivors_in_memory(
 
 @dataclass(frozen=True, eq=False)
 class CandidateWeights:
-    """Weight vectors whose mistakes are counted together, with error bounds on scores."""
+    """Weight vectors of two labels whose mistakes are counted together."""
 
     W: Floats
     w0: Floats
-    tolerance: Floats
+    tolerance: Floats  # bounds on the rounding errors of scores
 
     @classmethod
     def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
@@ -228,14 +230,14 @@ class CandidateWeights:
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add mistakes on the given rows to `wrong`, and uncertain scores to `undecided`."""
+        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
         S = examples.product(rows, self.W)
         run_judge(S, self.w0, examples.y[rows], sizes, self.tolerance, wrong, undecided)
 
 
 @dataclass(frozen=True, eq=False)
 class JointCandidates(CandidateWeights):
-    """Candidates for more than two labels; weight vectors that they share are stored once.
+    """Weight vectors of more than two labels, with equal ones stored once.
 
     An update changes the vectors of two labels, so most are those of the previous candidate.
     """
@@ -244,7 +246,7 @@ class JointCandidates(CandidateWeights):
 
     @classmethod
     def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
-        """Create candidates from augmented weight vectors of all labels, one row of W each."""
+        """Create candidates from rows of W that join the weight vectors of all labels."""
         blocks = np.array([examples.shaped(w) for w in W])
         new = np.ones(blocks.shape[:2], dtype=bool)
         new[1:] = (blocks[1:] != blocks[:-1]).any(axis=2)
@@ -255,7 +257,7 @@ class JointCandidates(CandidateWeights):
             return cls(V, V[:, 0] * examples.x0, 2 * score_error(examples, W), which)
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        """Return the candidates marked in `left`, with only the weight vectors that they use."""
+        """Return the candidates marked in `left`, with the weight vectors they use."""
         used, which = np.unique(self.which[left], return_inverse=True)
         which = which.reshape(-1, self.which.shape[1])
         return JointCandidates(self.W[used], self.w0[used], self.tolerance[left], which)
@@ -263,13 +265,13 @@ class JointCandidates(CandidateWeights):
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add mistakes on the given rows to `wrong`, and uncertain scores to `undecided`."""
+        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
         S, y = examples.product(rows, self.W), examples.y[rows]
         run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
 
 
 def _hardest_first(examples: Examples, w: Floats) -> Rows:
-    """Sort the rows roughly by their signed score, so that likely mistakes come first.
+    """Sort the rows roughly by signed score, with likely mistakes first.
 
     Candidates that cannot win are then dropped early. Coarse ranks make sorting fast.
     """
@@ -283,7 +285,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
 
 def judge(S, w0, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w from their scores; count scores of uncertain sign.
+    """Count the mistakes of many w from their scores, and the uncertain scores.
 
     S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
     its sign is undecided.
@@ -296,7 +298,7 @@ def judge(S, w0, y, s, tolerance, wrong, undecided):
 
 
 def judge_joint(S, w0, which, y, s, tolerance, wrong, undecided):
-    """Add up the mistakes of many w of more than two labels, and count uncertain scores.
+    """Count the mistakes of many w of more than two labels, and the uncertain scores.
 
     S[n, j] + w0[j] is the score of row n for one label; which[b, k] is the j of label k in the
     b-th w.

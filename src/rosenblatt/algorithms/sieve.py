@@ -1,7 +1,8 @@
-"""The sieve: drop candidates as soon as a few rows show that they cannot win.
+"""The sieve: drop weight vectors as soon as a few rows show that they are not the best.
 
-A w cannot enter the pocket once it certainly makes as many mistakes as the pocket, so most
-candidates need not be judged on every row. Three ideas make this fast:
+The pocket algorithm compares many weight vectors, the candidates. One cannot win once it certainly
+makes as many mistakes as the best so far, so most candidates need not be judged on every row. Three
+ideas make this fast:
 
 *Integers.* Rows are taken as y·x/‖x‖ and candidates as w/‖w‖, scaled to a length of up to 46,000,
 less if a number would not fit into 16 bits, and rounded. Each 32-bit entry of an array holds two
@@ -13,7 +14,7 @@ between are recomputed in float64 for the surviving candidates; where rounding c
 too, the candidate is judged alone.
 
 *Hardest rows first.* Candidates of one run make similar mistakes. They are compared first with the
-rows that their mean misclassifies by most.
+rows that their mean misclassifies by the largest margin.
 
 *Leaders.* The limit of a candidate is the fewest mistakes of any candidate before it. The
 candidates that are best on a sample of the rows are judged first, so that all others have a limit
@@ -66,15 +67,15 @@ PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor under
 
 
 class Survivor(NamedTuple):
-    """Candidate that may be the best, with the mistakes it makes beyond rounding error."""
+    """Candidate that may be the best, with its mistakes despite any rounding."""
 
-    b: int
-    wrong: float
-    complete: bool
+    b: int  # number of the candidate
+    wrong: float  # total weight of its certain mistakes
+    complete: bool  # whether there can be no others
 
 
 class Packed(NamedTuple):
-    """Rows rounded to integers, in tiles of 64 rows, with their costs and row numbers."""
+    """Rows rounded to 16-bit integers, in tiles of 64 rows."""
 
     tiles: np.ndarray
     costs: np.ndarray
@@ -82,7 +83,7 @@ class Packed(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Weight vectors to compare, each with a limit on mistakes and the mistakes counted so far."""
+    """Weight vectors to compare, with limits on their mistakes."""
 
     W: np.ndarray
     units: np.ndarray  # their directions as integers
@@ -93,7 +94,7 @@ class Candidates(NamedTuple):
     sum_error: float  # factor by which rounding may change a sum of weights
 
     def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
-        """Select the candidates `which`, with new limits on mistakes and counts reset to 0."""
+        """Select some of the candidates, with new limits and no mistakes counted yet."""
         own = self.W[which], self.units[which], self.tolerance[which]
         return Candidates(
             *own, self.error, limits, np.zeros(len(which), dtype=kind), self.sum_error
@@ -101,7 +102,7 @@ class Candidates(NamedTuple):
 
 
 class Sieve:
-    """Filter that keeps a candidate only if it may make fewer mistakes than all before it.
+    """Filter of weight vectors that may make fewer mistakes than all before them.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class Sieve:
         self.seen = 0
 
     def survivors(self, W: Floats, best: float) -> list[Survivor]:
-        """Return the candidates that may make fewer mistakes than `best`."""
+        """Return the rows of W that may make fewer mistakes than `best`."""
         if len(W) == 0:
             return []
         batch = self.batch(W, np.full(len(W), best, dtype=np.float64))
@@ -137,7 +138,7 @@ class Sieve:
         return sorted(found + self._count(rows, batch, others, sifted=True))
 
     def batch(self, W: Floats, limits: Floats) -> Candidates:
-        """Prepare weight vectors for the compiled loops, each with a limit on its mistakes."""
+        """Round weight vectors to integers for the compiled loops, with error bounds."""
         units = _units(W)
         off = np.sqrt(2 * units.shape[1]) / 2
         # The factor 1.001 covers rounding of the directions, computed in float64.
@@ -165,7 +166,7 @@ class Sieve:
         return sample, self._packed((rows, order, places), stretch)
 
     def _packed(self, which: tuple[Rows, Rows, Rows], stretch: Floats) -> Packed:
-        """Round the rows `which` to integers, and pack them into tiles of 64 rows.
+        """Round some of the rows to integers, and pack them into tiles of 64 rows.
 
         `which` has the rows in file order, the rows in tile order, and the position of each row.
         """
@@ -186,7 +187,7 @@ class Sieve:
         return Packed(tiles, costs, order)
 
     def _leaders(self, sample: Packed, batch: Candidates) -> Places:
-        """Return candidates that beat, or nearly beat, all before them on a sample of the rows."""
+        """Return the candidates that nearly beat all before them on a sample of rows."""
         wrong = np.empty(len(batch.W))
 
         def look(which: Places) -> None:
@@ -201,7 +202,7 @@ class Sieve:
     def _count(
         self, rows: Packed, batch: Candidates, which: Places, sifted: bool
     ) -> list[Survivor]:
-        """Return the candidates in `which` whose mistakes on all rows stay below their limits."""
+        """Return those of some candidates whose mistakes on all rows stay below their limits."""
         found: list[Survivor] = []
 
         def count(part: Places) -> None:
@@ -221,7 +222,7 @@ class Sieve:
         return found
 
     def _in_batches(self, work: Callable[[Places], None], which: Places, rows: int) -> None:
-        """Call `work` on batches of the candidates `which`, in several threads."""
+        """Call `work` on batches of some candidates, in several threads."""
         count = max(min(self.threads, len(which)), -(-len(which) // BATCH))
         batches = iter(np.array_split(which, count) if count else [])
 
@@ -233,7 +234,7 @@ class Sieve:
 
 
 def worth_sifting(examples: Examples) -> bool:
-    """Return whether a sieve saves time: many dense rows, few features, usual row lengths."""
+    """Return whether a sieve saves time: for many dense rows of usual lengths."""
     if examples.is_sparse or examples.n < MANY_ROWS or not 0 < examples.d <= MOST_FEATURES:
         return False
     typical = examples.squares / examples.n + examples.x0 * examples.x0
@@ -241,12 +242,12 @@ def worth_sifting(examples: Examples) -> bool:
 
 
 def sum_error(examples: Examples) -> float:
-    """Return a bound on the factor by which rounding changes a sum of sample weights."""
+    """Bound the factor by which rounding changes a sum of sample weights."""
     return 1.0 if examples.weights is None else 1 + 4 * examples.n * UNIT_ROUNDOFF
 
 
 def score_error(examples: Examples, W: Floats) -> Floats:
-    """Bound the rounding error of the scores of each w, whatever the order of summation."""
+    """Bound the rounding errors of the scores of each w, in any order of summation."""
     share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
     largest = np.abs(W).max(axis=1, initial=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -257,7 +258,7 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Round the direction of each w to packed 16-bit integers; zeros if its length is extreme."""
+    """Round each w / ‖w‖ to packed 16-bit integers; zeros if its length is extreme."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
@@ -272,7 +273,10 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute each row's scale factor and its cosine with w; both 0 for extreme lengths."""
+    """Compute the scale factor of each row and its cosine with w.
+
+    Both are 0 for rows of extreme length.
+    """
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -301,7 +305,7 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """Round a times row n to integers clipped to 16 bits; return the largest size before."""
+    """Round a times row n to 16-bit integers, and return the largest before clipping."""
     v = np.int32(np.rint(a * D.x0))
     numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):
@@ -325,7 +329,7 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return bit masks of a tile's rows: misclassified by v, undecided for v, and both for u."""
+    """Return bit masks of the rows of a tile that v and u misclassify or leave undecided."""
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
@@ -353,19 +357,19 @@ def weigh(bits, s):
 
 
 def cost(bits, s):
-    """Return the total cost of the rows whose bits are set: their weights, or 1 each."""
+    """Return the total weight of the rows whose bits are set, or their number."""
     return ones(bits) if s.dtype == np.int64 else weigh(bits, s)
 
 
 def tile_of(packed, j):
-    """Return the j-th tile, the costs of its rows, and a mask of the rows that exist."""
+    """Return the j-th tile, the weights of its rows, and a mask of the rows in use."""
     count = min(TILE, len(packed.rows) - j * TILE)
     there = -1 if count == TILE else (1 << count) - 1
     return packed.tiles[j], packed.costs[j * TILE : (j + 1) * TILE], there
 
 
 def sift(packed, batch):
-    """Drop each candidate whose mistakes reach its limit; return the candidates left at the end."""
+    """Drop each candidate whose mistakes reach its limit, and return the others."""
     W, limits, wrong = batch.units.copy(), batch.limits.copy(), batch.wrong.copy()
     left = np.arange(len(W))
     for j in range(len(packed.tiles)):
@@ -391,9 +395,10 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Return the cost of sure mistakes of v and u, and their numbers of undecided rows.
+    """Add up the certain mistakes of v and u in some tiles, and list undecided rows.
 
-    The positions of undecided rows are written to places[0] and places[1].
+    Return both totals and both numbers of undecided rows. The positions of undecided rows are
+    written to places[0] and places[1].
     """
     wrong_v = wrong_u = 0.0
     count_v = count_u = 0
@@ -408,7 +413,10 @@ def judge_pair(packed, start, v, u, error, places):
 
 
 def put(bits, start, places, count):
-    """Append the positions of the set bits, plus `start`, to `places`; return the new count."""
+    """Append the positions of set bits to `places`, and return the new count.
+
+    `start` is added to each.
+    """
     while bits != 0:
         places[count] = start + ones((bits & -bits) - 1)
         bits &= bits - 1
@@ -421,7 +429,7 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of sure mistakes on the rows at `places`, and whether all are decided."""
+    """Add up the certain mistakes on given rows; return whether all are decided, too."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
@@ -435,10 +443,10 @@ def recount_rows(D, packed, places, w, tolerance):
 
 
 def recount(D, packed, batch, sure, sifted):
-    """Count each candidate's mistakes up to a limit; score rows near 0 again in float64.
+    """Count the mistakes of candidates exactly, each up to its limit.
 
-    If `sifted`, certain mistakes are counted already. The total of one candidate is
-    a limit for those after it.
+    Rows whose score is nearly 0 are scored again in float64. If `sifted`, certain mistakes are
+    counted already. The total of one candidate is a limit for those after it.
     """
     left, wrong, limits, best = np.flatnonzero(sure), batch.wrong, batch.limits, np.inf
     places = np.empty((2, SPAN * TILE), dtype=np.int64)
@@ -467,7 +475,7 @@ def recount(D, packed, batch, sure, sifted):
 
 @functools.cache
 def sixteen_bits() -> Any:
-    """Return a version of `sides` in LLVM code, with instructions that Numba cannot emit."""
+    """Create a version of `sides` in LLVM code that uses 16-bit instructions."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -501,9 +509,9 @@ def sixteen_bits() -> Any:
 def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[list[Any]]:
     """Emit LLVM code for the dot products of a tile's 64 rows with v and u.
 
-    Rows are stored as columns of pairs. As many products at once are made as registers hold: 32
-    registers hold all rows and both vectors, so that each
-    row is read once; with 16, half of the rows and one vector are done at a time.
+    Rows are stored as columns of pairs. As many products are computed at once as registers hold:
+    32 registers hold all rows and both vectors, so that each row is read once; with 16, half of
+    the rows and one vector are done at a time.
     """
     arrays = [target.make_array(signature.args[i])(target, builder, arguments[i]) for i in range(3)]
     parts = range(TILE // WIDTH)
@@ -552,7 +560,7 @@ def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
 
 
 def _spread(builder: Any, number: Any) -> Any:
-    """Emit LLVM code that copies a number to every place of a vector."""
+    """Emit LLVM code that copies a number to every entry of a vector."""
     from llvmlite import ir
 
     kind = ir.VectorType(number.type, WIDTH)
@@ -563,7 +571,7 @@ def _spread(builder: Any, number: Any) -> Any:
 
 @functools.cache
 def bind() -> None:
-    """Register the helper functions of the kernels with Numba."""
+    """Register the helper functions of the compiled loops with Numba."""
     at_once = sixteen_bits()
     engine.overload(rounded)(lambda D, n, a, numbers: rounded)
     engine.overload(sides)(

@@ -1,9 +1,9 @@
-"""Compiled loops for enumerating cells, which drop cells that certainly cost too much.
+"""Compiled loops for enumerating cells, sets of weights with equal mistakes.
 
-Rows are floats with an error of at most `error`: a sign or an order that this could decide is taken
-to be whichever costs less. So a cell that is cheaper than the limit is never dropped.
-
-Loops get their workspace as arguments: those that create no arrays compile in half the time.
+They drop cells that certainly cost too much. Rows are floats with an error of at most `error`: a
+sign or an order that this could decide is taken to be whichever costs less. So a cell that is
+cheaper than the limit is never dropped. Loops get their workspace as arguments: those that create
+no arrays compile in half the time.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ KNOWN, FOUND = 1, 2  # marks of rows that cannot be the next pivot, and of rows 
 
 
 class Scratch(NamedTuple):
-    """Workspace for one simplex: for each row its lowest and highest score, and more."""
+    """Arrays for one simplex, mostly with an entry for each undecided row."""
 
-    low: np.ndarray
-    high: np.ndarray
-    slope: np.ndarray
-    chosen: np.ndarray
-    spots: np.ndarray
+    low: np.ndarray  # lowest score in the simplex
+    high: np.ndarray  # highest score in the simplex
+    slope: np.ndarray  # slope of a linear bound on the cost
+    chosen: np.ndarray  # the slope, for rows that are wrong at one point
+    spots: np.ndarray  # position in the larger simplex
     gains: np.ndarray  # bound on the cost at each corner
     share: np.ndarray  # coordinates of a point: its share of each corner
 
 
 class Levels(NamedTuple):
-    """Nested simplices, each half of the one before it, and the rows' scores at the corners."""
+    """Nested simplices of weights, each a half of the one before it."""
 
-    scores: np.ndarray
+    scores: np.ndarray  # of the rows at the corners
     which: np.ndarray  # undecided rows
     corners: np.ndarray
-    sides: np.ndarray
+    sides: np.ndarray  # the edge that is halved, as two corners
     known: np.ndarray  # number of undecided rows, certain cost, number of halves done
 
 
 def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
-    """Allocate the workspace of `mark` for n rows of m numbers."""
+    """Allocate the arrays of `mark` for n rows of m numbers."""
     depth = HALVINGS * (m - 1) + 1
     levels = Levels(
         np.empty((depth, m, n)),
@@ -67,21 +67,21 @@ def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
 
 
 class Crossings(NamedTuple):
-    """Positions on a half circle where scores change sign, changes of cost there, and bins."""
+    """Places on a half circle of weights where the scores of rows change sign."""
 
-    keys: np.ndarray
-    changes: np.ndarray
-    bins: np.ndarray
+    keys: np.ndarray  # positions from -1 to 1
+    changes: np.ndarray  # changes of cost
+    bins: np.ndarray  # sums of the changes over parts of the half circle
 
 
 def new_crossings(n: int) -> Crossings:
-    """Allocate the workspace for points of a line where n rows change sign."""
+    """Allocate the arrays of `turn` for n rows."""
     changes, bins = np.empty(n, dtype=np.int64), np.empty((2 * n + 9, 2), dtype=np.int64)
     return Crossings(np.empty(n), changes, bins)
 
 
 def halve(old, new, size, sides, scratch):
-    """Halve a simplex at the middle of an edge; compute the rows' scores in one half.
+    """Halve a simplex at the middle of an edge, and compute the scores in one half.
 
     The half is the one that keeps the first corner of the edge. The middle of the edge replaces
     the second corner; its scores are the means of both.
@@ -100,9 +100,10 @@ def halve(old, new, size, sides, scratch):
 
 
 def sort_out(old, new, place, rows, costs, marks, error, scratch):
-    """Keep the rows that are neither correct nor wrong throughout a simplex.
+    """Keep the rows that are undecided: neither correct nor wrong throughout a simplex.
 
-    Returns their number, the cost of those that are wrong, and whether a kept one has no mark.
+    Return their number, the cost of the rows that are wrong, and whether an undecided one has no
+    mark yet.
     """
     (size, b), (which, left) = place, rows
     low, high, spots = scratch.low, scratch.high, scratch.spots
@@ -126,7 +127,7 @@ def sort_out(old, new, place, rows, costs, marks, error, scratch):
 
 
 def relax(scores, size, scratch, error, margin, wanted):
-    """Return a lower bound on the cost of undecided rows anywhere in a simplex.
+    """Bound the cost of undecided rows in a simplex from below.
 
     A row with scores s at the corners, the lowest below 0, costs at least -s/|lowest|, which is
     linear in w: at most 1 where it is wrong, at most 0 where it is correct. The sum over some rows
@@ -157,7 +158,10 @@ def relax(scores, size, scratch, error, margin, wanted):
 
 
 def add_gains(scores, size, error, scratch):
-    """Sum, at each corner of a simplex, linear cost bounds of the rows wrong at one point."""
+    """Add up linear bounds on the cost at each corner of a simplex.
+
+    The bounds are those of the rows that are wrong at one point, given by its share of each corner.
+    """
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
         chosen[i] = 0.0
@@ -176,7 +180,7 @@ def add_gains(scores, size, error, scratch):
 
 
 def side(corners, scores, size):
-    """Return the edge of a simplex to bisect: long, with many rows changing sign along it."""
+    """Return the edge of a simplex to halve: long, with many sign changes."""
     m = scores.shape[0]
     a, b, most = 0, 1, -1.0
     step = 1 + size // SAMPLE
@@ -195,10 +199,11 @@ def side(corners, scores, size):
 
 
 def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
-    """Mark rows whose hyperplane meets a simplex that may contain a w of cost below `bound`.
+    """Mark rows whose hyperplane may meet a cell of cost below a limit.
 
-    Simplices begin with those of the axes and are halved repeatedly. A part is one of the first
-    simplices with a path of halves to begin with. After `nodes` cuts no more are made.
+    It meets a simplex of weights that may contain such a cell. Simplices begin with those of the
+    axes and are halved repeatedly. A part is one of the first simplices with a path of halves to
+    begin with. After `nodes` cuts no more are made.
     """
     (m, N), (limit, error), (first, last, path) = rows.shape, bound, parts
     (scores, which, corners, sides, known), scratch = workspace
@@ -251,7 +256,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
 
 
 def begin_with(rows, part, scores, which, corners):
-    """Set up one of the initial simplices, with a corner on each axis.
+    """Set up one of the first simplices, with a corner on each axis.
 
     Bit v of `part` says whether corner v lies on the negative half of axis v.
     """
@@ -267,7 +272,10 @@ def begin_with(rows, part, scores, which, corners):
 
 
 def frame(rows, n):
-    """Return an orthonormal basis of the plane orthogonal to row n, and the row's length."""
+    """Compute an orthonormal basis of the plane orthogonal to row n.
+
+    Return it and the length of the row.
+    """
     x, y, z = rows[0, n], rows[1, n], rows[2, n]
     length = np.sqrt(x * x + y * y + z * z)
     x, y, z = x / length, y / length, z / length
@@ -288,7 +296,7 @@ def frame(rows, n):
 
 
 def project(rows, costs, first, second, crossings):
-    """Compute where the score of each row changes sign on a half circle.
+    """Compute where the score of each row changes sign on a half circle of weights.
 
     The half circle goes from `first` through `second`; a position on it is from -1 to 1. The
     change of cost is positive for a row that is correct at `first`. Rows too short to decide come
@@ -306,10 +314,10 @@ def project(rows, costs, first, second, crossings):
 
 
 def count(crossings):
-    """Return a lower bound on the cost of every w on a circle, counting crossings in bins.
+    """Bound the cost on a circle of weights from below, by counting sign changes in bins.
 
-    Rounding may put a crossing into the next bin, so two bins at a time are passed in the order
-    that costs least; crossings at one end of the half turn may belong to the other end.
+    Rounding may put a sign change into the next bin, so two bins at a time are passed in the order
+    that costs least; those at one end of the half circle may belong to the other end.
     """
     keys, changes, bins = crossings
     size = bins.shape[0] - 1
@@ -340,7 +348,7 @@ def count(crossings):
 
 
 def sort(crossings):
-    """Sort the crossings of a half circle by position, with their changes of cost."""
+    """Sort the sign changes on a half circle by position, with the changes of cost."""
     keys, changes, _ = crossings
     for gap in GAPS:
         for i in range(gap, len(keys)):
@@ -352,9 +360,9 @@ def sort(crossings):
 
 
 def sweep(crossings, near):
-    """Return a lower bound on the cost of every w on a circle, from its sorted crossings.
+    """Bound the cost on a circle of weights from below, by sorting the sign changes.
 
-    The order of crossings closer than `near` is unknown.
+    The order of sign changes closer than `near` is unknown.
     """
     sort(crossings)
     keys, changes, _ = crossings
@@ -384,7 +392,7 @@ def sweep(crossings, near):
 
 
 def turn(rows, costs, pivots, bounds, limit, error, crossings):
-    """Compute, for each pivot row, a lower bound on the cost of any w orthogonal to it."""
+    """Bound the cost of the weights orthogonal to each pivot row from below."""
     for i in range(len(pivots)):
         first, second, length = frame(rows, pivots[i])
         project(rows, costs, first, second, crossings)
@@ -396,7 +404,7 @@ def turn(rows, costs, pivots, bounds, limit, error, crossings):
 
 @functools.cache
 def bind() -> None:
-    """Register the helper functions of the kernels with Numba."""
+    """Register the helper functions of the compiled loops with Numba."""
     helpers(halve, add_gains, fastmath=REORDER, **UNCOUNTED)
     loops = sort_out, relax, side, begin_with, frame, project, count, sort, sweep
     helpers(*loops, **UNCOUNTED)

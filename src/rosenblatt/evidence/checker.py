@@ -1,6 +1,6 @@
-"""The checker of proofs, which uses exact integer arithmetic only.
+"""The checker of proofs, in exact integer arithmetic only.
 
-z_n = y_n·(x0, x_n) are the signed examples. Two kinds of evidence support every verdict:
+z_n = y_n·(x0, x_n) are the signed rows. Two kinds of evidence support every verdict:
 
 * weights w, with the sign of every product w·z_n;
 * conflicts: multipliers λ > 0 on some rows with Σ λ z = 0. No w has w·z > 0 on all of these rows,
@@ -119,12 +119,12 @@ def _check_shape(proof: Proof) -> None:
 
 
 def cannot_prove(proof: Proof) -> ProofError:
-    """Return the error for a proof whose evidence cannot prove its claim."""
+    """Create the error for a proof whose evidence cannot prove its claim."""
     return ProofError(f"{quote(proof.claim)} is not a claim that {proof.size} can prove.")
 
 
 class PackedLabels(NamedTuple):
-    """The shape of a block of rows, and its labels as one bit per row."""
+    """Shape of a block of rows, and its labels with one bit each."""
 
     n: int
     d: int
@@ -133,19 +133,22 @@ class PackedLabels(NamedTuple):
 
 
 def pack_labels(block: Examples, first: int) -> PackedLabels:
-    """Return the shape and the labels of a block, one bit per label."""
+    """Return the shape of a block of rows, and its labels as bits."""
     return PackedLabels(block.n, block.d, block.x0, np.packbits(block.y > 0))
 
 
 def fingerprint(examples: Examples) -> str:
-    """Return a digest of the examples that does not depend on float type or sparse format."""
+    """Return a digest of the examples, the same for every float type and sparse format."""
     digest = begin_fingerprint([pack_labels(examples, 0)])
     digest.update(row_codes(examples))
     return str(digest.hexdigest())
 
 
 def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
-    """Start a digest of the data with shape and labels; row codes are added later."""
+    """Begin a digest of the data, with the shape and the labels.
+
+    Hash codes of the rows are added later.
+    """
     n, d, x0 = sum(block.n for block in labels), labels[0].d, labels[0].x0
     digest = hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
     for block in labels:
@@ -155,7 +158,7 @@ def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
 
 
 class WeightDigest:
-    """A digest of sample weights, and the largest power of two that divides them all."""
+    """Digest of sample weights, and the largest power of two that divides them all."""
 
     def __init__(self) -> None:
         self.power: int | None = None  # exponent of the power of two
@@ -171,13 +174,13 @@ class WeightDigest:
 
     @property
     def text(self) -> str:
-        """The digest of all weights as text, empty if there are no weights."""
+        """Digest of all weights as text, or '' without weights."""
         return "" if self.power is None else self.sum.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Sums, products and digests computed from the data to check a proof.
+    """Sums, products and digests of the data by which a proof is checked.
 
     One pass over the blocks of rows collects them.
     """
@@ -201,10 +204,10 @@ class Evidence:
         also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
-        """Compute the sums, products and digests that the check needs, in one pass over the rows.
+        """Compute what the check needs from the data in one pass over the rows.
 
-        Another pass comes first if `labels` are missing.
-        With `anew`, codes of rows are computed again rather than taken from the cache.
+        Another pass comes first if `labels` are missing. The functions `also` are called on each
+        block, and their results kept. With `anew`, cached hash codes of rows are not used.
         """
         check_types(proof)
         labels = labels or list(blocks.each(pack_labels))
@@ -248,8 +251,7 @@ class Evidence:
             raise ProofError(
                 "this is a proof about other sample weights: give those it was made with."
             )
-        _check_duplicates(proof.duplicates, self.n)
-        _check_numbers(proof, self.n)
+        _check_rows(proof, self.n)
         if proof.enumeration:
             self._enumerate(again)
         for one in proof.conflicts:
@@ -288,12 +290,12 @@ class Evidence:
 
     @property
     def _need(self) -> int:
-        """The claimed cost of mistakes as an integer, in the unit of the sample weights."""
+        """Claimed cost of mistakes as an integer, in the unit of the sample weights."""
         cost = parse_claim(self.proof.claim, bool(self.proof.sample_weight_digest)) or Fraction(0)
         return math.ceil(cost / Fraction(2) ** (self.sample_weights.power or 0))
 
     def _check_mistakes(self) -> None:
-        """Check that the conflicts, or the tree over them, prove the claimed cost of mistakes."""
+        """Check that the conflicts and the tree prove the claimed cost of mistakes."""
         proof, listed = self.proof, self.listed
         weighted = listed if proof.sample_weight_digest else replace(listed, weights=None)
         each = Costs.of(weighted, self.sample_weights.power).each.tolist()
@@ -334,7 +336,7 @@ def _collect(
     block: Examples,
     first: int,
 ) -> tuple[Any, ...]:
-    """Compute the sums, products and digests of one block of rows for `Evidence`."""
+    """Compute what the check needs from one block of rows."""
     block = block.merged()
     positive, wrong = False, None
     if proof.weights:
@@ -375,13 +377,26 @@ def check_products(
     return positive
 
 
-def _check_numbers(proof: Proof, n_rows: int) -> None:
-    """Check that conflicts list existing rows, each row once, with positive multipliers.
+def _check_rows(proof: Proof, n_rows: int) -> None:
+    """Check that the rows that the proof names exist, and how often each is named.
 
-    Without a tree, no two conflicts may share a row.
+    Groups of equal rows are disjoint, each with two or more rows in order; conflicts name only the
+    first of each. A conflict lists each row once, with a positive multiplier. Without a tree, no
+    two conflicts may share a row.
     """
-    others = {n for group in proof.duplicates for n in group[1:]}
     seen: set[int] = set()
+    for group in proof.duplicates:
+        if len(group) < 2 or list(group) != sorted(set(group)):
+            raise ProofError(
+                "a group of equal rows must list two or more rows, each once, in ascending order."
+            )
+        if group[0] < 0 or group[-1] >= n_rows:
+            raise no_such_row(group[0] if group[0] < 0 else group[-1])
+        if twice := seen.intersection(group):
+            raise ProofError("", min(twice), " is in two groups of equal rows.")
+        seen.update(group)
+    others = {n for group in proof.duplicates for n in group[1:]}
+    seen = set()
     for one in proof.conflicts:
         seen = seen if proof.tree is None else set()
         for n in one.rows:
@@ -399,21 +414,6 @@ def _check_numbers(proof: Proof, n_rows: int) -> None:
                 raise ProofError("", n, ": its multiplier is not a positive integer.")
         if one.rest < 0 or (one.rest and len(proof.conflicts) > 1):
             raise ProofError("the multiplier of the rest must be 0, or positive in one conflict.")
-
-
-def _check_duplicates(groups: Sequence[Vector], n_rows: int) -> None:
-    """Check that groups of equal rows are disjoint, each with two or more rows in order."""
-    seen: set[int] = set()
-    for group in groups:
-        if len(group) < 2 or list(group) != sorted(set(group)):
-            raise ProofError(
-                "a group of equal rows must list two or more rows, each once, in ascending order."
-            )
-        if group[0] < 0 or group[-1] >= n_rows:
-            raise no_such_row(group[0] if group[0] < 0 else group[-1])
-        if twice := seen.intersection(group):
-            raise ProofError("", min(twice), " is in two groups of equal rows.")
-        seen.update(group)
 
 
 def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:

@@ -1,10 +1,10 @@
-"""A search by linear programs for the cheapest conflicts, or for weights without mistakes.
+"""A search for the cheapest conflicts, or for weights without mistakes, by linear programs.
 
-Rows a are a conflict if some λ ≥ 0 with Σ λ = 1 has Σ λ a = 0. Over these λ the simplex method
-minimizes Σ λ·cost: a vertex has at most one row more than a row has numbers. The dual solution is
-a line, w·a ≥ t - cost for all rows, where t is the minimum; so it classifies all rows that cost
-less than t correctly. Wanted is the conflict whose rows cost least together, each counted in full:
-from the vertex, rows are exchanged for as long as that lowers the cost.
+Signed rows a are a conflict if some λ ≥ 0 with Σ λ = 1 has Σ λ a = 0. Over these λ the simplex
+method minimizes Σ λ·cost: a vertex has at most one row more than a row has numbers. The dual
+solution is a line, w·a ≥ t - cost for all rows, where t is the minimum; so it classifies all rows
+that cost less than t correctly. What is sought is the conflict whose rows cost least together, each
+counted in full: from the vertex, rows are exchanged for as long as that lowers the cost.
 
 All numbers are floats: make the multipliers exact before you trust a conflict.
 """
@@ -37,7 +37,7 @@ FOUND, STUCK, NONE = range(3)
 
 
 class Vertex(NamedTuple):
-    """A vertex of the linear program: its rows, the inverse of their matrix, the dual solution.
+    """Vertex of the linear program, with the inverse of its rows' matrix.
 
     Artificial rows have the number -1. The last column of the inverse holds the multipliers.
     """
@@ -48,12 +48,12 @@ class Vertex(NamedTuple):
 
     @classmethod
     def artificial(cls, m: int) -> Vertex:
-        """Return a starting vertex of m artificial rows."""
+        """Create a vertex of m artificial rows, to start from."""
         return cls(np.full(m, -1), np.eye(m), np.zeros(m))
 
 
 class Workspace(NamedTuple):
-    """Buffers for the compiled loops, which compile faster if they create no arrays."""
+    """Arrays for the compiled loops to write to, since those create none."""
 
     inside: np.ndarray  # whether each row is a row of the vertex
     change: np.ndarray  # change of each multiplier
@@ -62,7 +62,7 @@ class Workspace(NamedTuple):
 
 
 class Finder:
-    """Search for conflicts: the rows as columns of a linear program, and its current vertex.
+    """Search for cheap conflicts by linear programs.
 
     Columns are made orthonormal and rows of length 1, which changes neither the conflicts nor
     which rows a line classifies correctly.
@@ -102,11 +102,11 @@ class Finder:
         self.vertex = Vertex.artificial(m)
 
     def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
-        """Search for conflicts whose rows cost less than `limit`, and for weights of low cost.
+        """Search for conflicts that cost less than `limit`, and for good weights.
 
-        Conflicts are found in floats, so they may be wrong. The line classifies cheap rows
-        correctly. Each round draws other costs at random; rows of
-        conflicts that were found cost more in the rounds that follow.
+        Conflicts are found in floats, so they may be wrong. The weights classify cheap rows
+        correctly. Each round draws other costs at random; rows of conflicts that were found cost
+        more in the rounds that follow.
         """
         if not self.able:
             return [], None
@@ -136,9 +136,10 @@ class Finder:
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
-    """Search for cheap conflicts in several rounds, each with new random costs.
+    """Search for cheap conflicts in rounds, each with new random costs.
 
-    Each round minimizes at random costs, then exchanges rows to lower the given costs.
+    Each round solves a linear program with random costs, then exchanges rows to lower the given
+    costs.
     """
     v, at = vertices
     given, costs, used, chances, limit = plan
@@ -173,7 +174,7 @@ def search_rounds(A, vertices, workspace, plan, found, sizes, line):
 
 
 def minimize(A, costs, v, workspace):
-    """Minimize the total cost of the rows by the simplex method, starting from vertex v."""
+    """Solve the linear program by the simplex method, starting from vertex v."""
     n, m = A.shape
     inside, change = workspace.inside, workspace.change
     mark(v, inside)
@@ -212,7 +213,7 @@ def minimize(A, costs, v, workspace):
 
 
 def exchange(A, costs, v, workspace):
-    """Exchange rows of the vertex while their total cost falls; return the total cost."""
+    """Exchange rows of a vertex while their total cost falls, and return that cost."""
     n, m = A.shape
     inside, change, best = workspace.inside, workspace.change, workspace.best
     mark(v, inside)
@@ -247,7 +248,7 @@ def exchange(A, costs, v, workspace):
 
 
 def mark(v, inside):
-    """Mark in `inside` which rows belong to the vertex."""
+    """Mark in `inside` which rows belong to vertex v."""
     for i in range(len(inside)):
         inside[i] = False
     for k in range(len(v.rows)):
@@ -256,7 +257,7 @@ def mark(v, inside):
 
 
 def compute_dual(costs, v):
-    """Compute the dual solution at the vertex."""
+    """Compute the dual solution of the linear program at vertex v."""
     m = len(v.rows)
     for j in range(m):
         s = 0.0
@@ -266,7 +267,7 @@ def compute_dual(costs, v):
 
 
 def find_change(A, v, new, change):
-    """Compute how much each multiplier falls per unit of the multiplier of a new row."""
+    """Compute how fast each multiplier falls as that of a new row grows."""
     m = len(v.rows)
     for k in range(m):
         s = 0.0
@@ -276,9 +277,10 @@ def find_change(A, v, new, change):
 
 
 def find_leaving(v, change):
-    """Return which multiplier reaches zero first, and the new row's multiplier at that point.
+    """Find the multiplier that reaches zero first as that of a new row grows.
 
-    Of several, that of an artificial row is returned, or else the one that falls fastest.
+    Return its position, and the multiplier of the new row then. Of several, choose that of an
+    artificial row, or else the one that falls fastest.
     """
     m = len(change)
     length = np.inf
@@ -296,7 +298,7 @@ def find_leaving(v, change):
 
 
 def replace_row(v, old, new, change):
-    """Swap one of the rows that define a vertex, and update the inverse of their matrix."""
+    """Replace one row of a vertex, and update the inverse of the matrix."""
     m = len(change)
     for j in range(m):
         v.inverse[old, j] /= change[old]
@@ -308,7 +310,7 @@ def replace_row(v, old, new, change):
 
 
 def invert(A, v, workspace):
-    """Recompute the inverse of the vertex's rows; return False if they are linearly dependent."""
+    """Recompute the inverse of a vertex, and return whether its rows are independent."""
     m = len(v.rows)
     rows, change = workspace.rows, workspace.change
     for k in range(m):

@@ -93,7 +93,7 @@ class Guarantee:
 
 @dataclass(frozen=True, eq=False)
 class Squeeze:
-    """The two inequalities of the convergence proof at every t of a trace.
+    """Two inequalities of the convergence proof, evaluated after every update of a run.
 
     Parameters
     ----------
@@ -117,13 +117,13 @@ class Squeeze:
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
-        """Whether w_f·w(t) is at least its lower bound in the convergence proof, for each t."""
+        """Whether w_f·w(t) reaches its lower bound in the convergence proof, for each t."""
         bound = _rounding_bound(self.inner_least, self.inner)
         return np.asarray(self.inner >= self.inner_least - bound)
 
     @property
     def squared_holds(self) -> NDArray[np.bool_]:
-        """Whether ‖w(t)‖² is at most its upper bound in the convergence proof, for each t."""
+        """Whether ‖w(t)‖² stays within its upper bound in the convergence proof, for each t."""
         bound = _rounding_bound(self.squared_most, self.squared)
         return np.asarray(self.squared <= self.squared_most + bound)
 
@@ -156,7 +156,7 @@ def guarantee(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
 ) -> Guarantee:
-    """Compute the bound of the convergence theorem from weights that separate the examples.
+    """Compute the bound of the convergence theorem from weights that separate.
 
     Parameters
     ----------
@@ -194,7 +194,10 @@ def guarantee(
 
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
-    """Compute radius and margin for augmented weights; sample weights scale the examples."""
+    """Compute the radius R and the margin of augmented weights.
+
+    Sample weights scale the examples. The margin is exact, from the rows nearest to the hyperplane.
+    """
     if examples.multiclass:
         flat = np.append(0.0, w if examples.x0 else w[:, 1:])
         each = list(KeslerRows(examples).each(lambda rows, _: guarantee_of(rows, flat)))
@@ -203,24 +206,21 @@ def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
     if examples.weights is not None:
         with np.errstate(over="ignore"):
             lengths = (lengths * examples.weights)[examples.weights > 0]
-    return Guarantee(float(lengths.max()), _margin(examples, scale_near_one(w)))
-
-
-def _margin(examples: Examples, w: Floats) -> float:
-    """Compute the margin rho exactly, from the rows nearest to the hyperplane."""
-    unit, x0 = examples.unit, examples.x0
+    w, unit = scale_near_one(w), examples.unit
     s = examples.signed_scores(examples.to_augmented(w) / unit)
-    size = max(examples.largest, abs(x0)) / unit * float(np.abs(w).sum())
-    off = 4 * (examples.longest + 3) * 2.0**-53 * size + 2.0**-900
+    size = max(examples.largest, abs(examples.x0)) / unit * float(np.abs(w).sum())
+    off = 4 * (examples.longest + 3) * 2.0**-53 * size + 2.0**-900  # bound on rounding errors
     if examples.weights is not None:
         s, off = s * examples.weights, off * float(examples.weights.max())
         s[examples.weights == 0] = np.inf
     near = np.flatnonzero(s <= s.min() + 2 * off)
-    return least_margin(examples, to_integers(examples.to_augmented(w)), near, examples.weights)
+    whole = to_integers(examples.to_augmented(w))
+    margin = least_margin(examples, whole, near, examples.weights)
+    return Guarantee(float(lengths.max()), margin)
 
 
 def squeeze(trace: Trace, weights: Any) -> Squeeze:
-    """Evaluate both inequalities of the convergence proof at every t of a trace.
+    """Evaluate both inequalities of the convergence proof after every update.
 
     Parameters
     ----------
@@ -265,12 +265,12 @@ def squeeze(trace: Trace, weights: Any) -> Squeeze:
 
 
 def rescale_to_floats(w: Floats) -> Floats:
-    """Scale weights by a power of two if their products could overflow or underflow."""
+    """Scale weights by a power of two if products of them could overflow."""
     return w if abs(math.frexp(float(np.abs(w).max()))[1]) < 300 else scale_near_one(w)
 
 
 def add_bias_slot(examples: Examples, weights: Any) -> Floats:
-    """Check augmented weights from the user; insert w0 = 0 if w0 is missing."""
+    """Check augmented weights from the user, and add w0 = 0 without an intercept."""
     w: Floats = np.asarray(weights, dtype=np.float64)
     shape = examples.to_augmented(np.zeros(examples.size)).shape
     if w.size != math.prod(shape) or not np.isfinite(w).all() or not w.any():
@@ -282,7 +282,7 @@ def add_bias_slot(examples: Examples, weights: Any) -> Floats:
 
 
 def compute_lengths(examples: Examples) -> Floats:
-    """Compute each augmented example's length, rounded up where it over- or underflows."""
+    """Compute the length of each augmented example, rounded up on overflow."""
     unit = examples.unit
     squares, _ = lengths_and_columns(examples.merged(), np.full(examples.d, 1 / unit))
     lengths = np.sqrt(squares + (examples.x0 / unit) ** 2)

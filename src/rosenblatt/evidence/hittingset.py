@@ -1,13 +1,14 @@
 """The fewest mistakes as the cheapest hitting set of conflicts, by branch and cut.
 
-The mistakes of a line hit every conflict, and rows that hit every conflict leave rows that some
-line classifies correctly. So the fewest mistakes are the cheapest hitting set, and a few hundred
-conflicts decide it. A linear program over the known conflicts (the master problem) bounds the
-cost from below; at its solution the finder looks for conflicts that are not hit, or for a better
-line. Where there are none, the search branches on a row: it is a mistake, or it is not. The node
-with the lowest bound comes next, so that the bound grows for as long as there is time.
+A set of rows hits a conflict if they share a row. The mistakes of a line hit every conflict, and
+rows that hit every conflict leave rows that some line classifies correctly. So the fewest mistakes
+are the cheapest hitting set, and a few hundred conflicts decide it. A linear program over the known
+conflicts (the master problem) bounds the cost from below; at its solution the finder looks for
+conflicts that are not hit, or for a better line. Where there are none, the search branches on a
+row: it is a mistake, or it is not. The node with the lowest bound comes next, so that the bound
+grows for as long as there is time.
 
-The floats of master problem and finder are never trusted. The dual weights of a node are rounded
+The floats of master problem and finder are never trusted. The dual values of a node are rounded
 down to fractions and added in integers, and the multipliers of its conflicts are made exact; a
 conflict that fails is left out, and the master problem is solved again.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -61,12 +62,12 @@ MISSED = 0.02  # a conflict counts as hit if x over its rows sums to at least 1 
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """Distinct rows of nonzero weight, one for each group of equal rows."""
+    """Rows of nonzero sample weight, one for each group of equal rows."""
 
     examples: Examples
     rows: Rows  # the first row of each group
     groups: tuple[Set, ...]  # rows that are equal in every number and in the label
-    costs: list[int]
+    costs: list[int]  # total cost of a mistake on all rows of a group
 
     @classmethod
     def of(cls, examples: Examples) -> DistinctRows:
@@ -86,11 +87,11 @@ class DistinctRows:
 
     @cached_property
     def signed(self) -> SignedRows:
-        """The distinct rows times their labels, to compute exact multipliers."""
+        """Distinct rows times their labels, for exact multipliers."""
         return SignedRows.plain(self.examples.some(self.rows))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
-        """Return a conflict of the given rows with exact multipliers, or None if there is none."""
+        """Return a conflict of the given rows with exact multipliers, or None."""
         found = solve_multipliers(self.signed, rows)
         if found is None:
             return None
@@ -98,7 +99,7 @@ class DistinctRows:
         return replace(conflict, rows=tuple(self.rows[list(conflict.rows)].tolist()))
 
     def find_opposites(self) -> Iterator[Set]:
-        """Yield the smallest conflicts: rows of zeros, and pairs of opposite rows."""
+        """Yield the conflicts of one or two rows: zeros, and pairs of opposite rows."""
         some = self.signed.examples
         Z = some.augmented_rows() * some.y[:, None] + 0.0
         places = {z.tobytes(): k for k, z in enumerate(Z)}
@@ -110,24 +111,24 @@ class DistinctRows:
 
 @dataclass(eq=False)
 class Node:
-    """Node of the search tree: rows fixed as mistakes or correct, and a lower cost bound."""
+    """Node of the search tree: rows fixed as mistakes or as correct, and a lower bound."""
 
     wrong: tuple[int, ...] = ()
     right: tuple[int, ...] = ()
     bound: int = 0
     value: float = 0.0  # float value of the master problem, which breaks ties between bounds
-    weighting: int = 0
+    weighting: int = 0  # number of the conflict weights that prove the bound
     row: int = -1  # the row that the node branches on, if it has children
-    children: tuple[Node, ...] = field(default=())
+    children: tuple[Node, ...] = ()
 
     def __lt__(self, other: Node) -> bool:
         return (self.bound, self.value) < (other.bound, other.value)
 
 
 class Master:
-    """The linear program for the cheapest fractional hitting set of the known conflicts.
+    """Linear program for the cheapest fractional hitting set of the known conflicts.
 
-    All known conflicts are in a pool; those that the solution misses become constraints.
+    All known conflicts are in a pool; those that the solution x misses become constraints.
     """
 
     def __init__(self, costs: Floats) -> None:
@@ -150,7 +151,7 @@ class Master:
         self.u: dict[Set, float] = {}  # dual value of each constraint
 
     def add(self, sets: Sequence[Set]) -> bool:
-        """Add conflicts as constraints; return whether any is new."""
+        """Add conflicts as constraints, and return whether any is new."""
         new = (rows for rows in dict.fromkeys(sets) if rows not in self.refused)
         sets = [rows for rows in new if rows not in self.sets]
         if not sets:
@@ -167,27 +168,27 @@ class Master:
         return True
 
     def drop(self, places: Sequence[int]) -> None:
-        """Remove the constraints at the given positions from the linear program."""
+        """Remove the constraints at the given positions."""
         self.highs.deleteRows(len(places), np.array(places, dtype=np.int32))
         gone = set(places)
         self.sets = {rows: None for j, rows in enumerate(self.sets) if j not in gone}
 
     def refuse(self, rows: Set) -> None:
-        """Remove a set of rows that is not a conflict, and never use it again."""
+        """Remove a set of rows that is no conflict, and never use it again."""
         self.refused.add(rows)
         self.pool.pop(rows, None)
         self.rows, self.starts = _join_sets(list(self.pool))
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
-        """Fix x at 1 for rows that the node fixes as mistakes, and at 0 for correct rows."""
+        """Fix x at 1 for the mistakes of a node, and at 0 for its correct rows."""
         low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
         low[list(node.wrong)] = high[list(node.wrong)] = 1.0
         high[list(node.right)] = 0.0
         self.highs.changeColsBounds(self.n, self.all, low, high)
 
     def solve(self, deadline: Deadline) -> bool:
-        """Solve the linear program; return False if it is infeasible.
+        """Solve the linear program, and return whether it has a solution.
 
         Raises OutOfTimeError once the deadline is over.
         """
@@ -213,15 +214,9 @@ class Master:
             if not self.add([pool[j] for j in order[hit[order] < 1.0 - MISSED]]):
                 return True
 
-    def drop_inactive(self) -> None:
-        """Remove the constraints that are not tight, if there are too many constraints."""
-        if len(self.sets) > SPARE * self.n + 100:
-            hit = np.array(self.highs.getSolution().row_value)
-            self.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
-
 
 def _join_sets(sets: Sequence[Set]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Concatenate the rows of all sets; also return the position where each set starts."""
+    """Concatenate the rows of all sets, and return the start of each set."""
     sizes = np.array([len(rows) for rows in sets], dtype=np.int32)
     return np.fromiter(chain(*sets), np.int32), np.cumsum(sizes, dtype=np.int32) - sizes
 
@@ -234,14 +229,14 @@ class Shares:
     each: dict[Set, int]
 
     def bound(self, wrong: Set, costs: Sequence[int]) -> int:
-        """Return a lower bound on the cost of any w that misclassifies all rows in `wrong`."""
+        """Return a lower bound on the cost of mistakes if they include the rows `wrong`."""
         hit = set(wrong)
         total = sum(share for rows, share in self.each.items() if hit.isdisjoint(rows))
         return sum(costs[i] for i in wrong) - (-total // self.over)
 
 
 class HittingSetSearch:
-    """Search for the cheapest hitting set: known conflicts, search tree, unsolved nodes."""
+    """Search for the cheapest hitting set by branch and cut, which can be continued."""
 
     def __init__(self, gap: Gap) -> None:
         self.gap, self.deadline = gap, NEVER
@@ -261,16 +256,16 @@ class HittingSetSearch:
 
     @property
     def best(self) -> int:
-        """Lowest cost of mistakes that some weights are known to have."""
+        """Lowest cost of mistakes found so far."""
         return int(min(self.gap.cost, self.fewest))
 
     @property
     def bound(self) -> int:
-        """Lower bound that the tree proves so far on the cost of any weights."""
+        """Lower bound on the cost of mistakes, as the tree proves it so far."""
         return min([self.best, self.node.bound, *(node.bound for node in self.open)])
 
     def run(self, most: float = math.inf) -> None:
-        """Solve up to `most` nodes, lowest bound first, until the best cost is proved optimal.
+        """Solve up to `most` nodes, lowest bound first, until the best cost is optimal.
 
         Ctrl-C may come between any two lines: a node stays open until its children are.
         """
@@ -290,7 +285,7 @@ class HittingSetSearch:
         self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
-        """Raise a node's bound by adding conflicts; branch if the node is not solved."""
+        """Raise a node's bound by adding conflicts; branch on a row if that is not enough."""
         self.master.fix(node)
         if self._add_cuts(node):
             return
@@ -304,7 +299,7 @@ class HittingSetSearch:
         raise OutOfTimeError  # floats cannot tell different costs apart
 
     def _add_cuts(self, node: Node) -> bool:
-        """Add violated conflicts while the bound rises; return whether the node is solved."""
+        """Add violated conflicts while the bound rises, and return whether the node is solved."""
         rounds, last = (ROOT_ROUNDS, ROOT_LAST) if node is self.root else (ROUNDS, LAST)
         values: list[float] = []
         reported = now()
@@ -322,11 +317,13 @@ class HittingSetSearch:
                 break
             if not self._add_violated(self.master.x):
                 break
-            self.master.drop_inactive()
+            if len(self.master.sets) > SPARE * self.master.n + 100:  # drop what is not tight
+                hit = np.array(self.master.highs.getSolution().row_value)
+                self.master.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
         return False
 
     def _solve_master(self, node: Node) -> bool:
-        """Solve a node's linear program; return False if the node has no solution."""
+        """Solve the linear program of a node, and return whether it has a solution."""
         while not self.master.solve(self.deadline):
             right = set(node.right)
             rows = next((rows for rows in self.master.sets if right.issuperset(rows)), None)
@@ -338,14 +335,14 @@ class HittingSetSearch:
         return True
 
     def _add_violated(self, x: Floats) -> bool:
-        """Search for conflicts that the solution x violates; return whether any is new."""
+        """Add conflicts that the solution x violates, and return whether any is new."""
         sets, w = self.finder.search(x)
         if w is not None:
             self.gap.offer(w)
         return self.master.add(sets)
 
     def _is_conflict(self, rows: Set) -> bool:
-        """Check exactly whether rows are a conflict; if not, never use them again."""
+        """Check exactly whether rows are a conflict; refuse them if they are not."""
         if rows not in self.conflicts:
             exact = self.conflicts[rows] = self.distinct.make_conflict(rows)
             if exact is None:  # together with rows that x does not use they may still be a conflict
@@ -356,7 +353,7 @@ class HittingSetSearch:
         return self.conflicts[rows] is not None
 
     def _decide(self, numbers: Rows) -> Any:
-        """Find weights that classify the given rows correctly, or add a conflict among them."""
+        """Find weights that classify the given rows correctly, or a conflict to add."""
         found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
         if isinstance(found, Conflict):
             rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
@@ -365,7 +362,7 @@ class HittingSetSearch:
         return found
 
     def _prove(self, node: Node) -> bool:
-        """Prove a node's bound exactly from dual values; return whether it meets the best cost."""
+        """Prove a node's bound exactly, and return whether it reaches the best cost."""
         while True:
             shares = self._round_shares(node)
             exact = [self._is_conflict(rows) for rows in shares.each]
@@ -382,6 +379,7 @@ class HittingSetSearch:
         return node.bound >= self.best
 
     def _keep(self, node: Node, shares: Shares) -> None:
+        """Raise a node's bound to what the weights on conflicts prove."""
         bound = shares.bound(node.wrong, self.costs)
         if bound >= node.bound:
             self.weightings.append(shares)
@@ -389,12 +387,15 @@ class HittingSetSearch:
             node.bound, node.value = bound, self.master.value
 
     def _weighted_conflicts(self, node: Node) -> list[tuple[Set, float]]:
-        """Return conflicts of positive dual value without a row that is fixed as a mistake."""
+        """Return the conflicts of positive dual value that the node's mistakes do not hit."""
         wrong, weights = set(node.wrong), self.master.u.items()
         return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
 
     def _round_shares(self, node: Node) -> Shares:
-        """Round dual values down until the conflicts of each unfixed row weigh at most its cost."""
+        """Round dual values down to weights that prove a bound.
+
+        The conflicts of each row that is not fixed weigh at most its cost.
+        """
         right, each = set(node.right), dict[Set, int]()
         scale, load = self.unit * self.over, [0] * len(self.costs)
         for rows, u in self._weighted_conflicts(node):
@@ -407,9 +408,9 @@ class HittingSetSearch:
         return Shares(self.over, each)
 
     def _solve_shares(self, node: Node) -> Shares | None:
-        """Solve for the dual values in exact fractions; return None if they are infeasible.
+        """Solve for the dual values in exact fractions; return None if they prove nothing.
 
-        Every row that is positive in x is charged exactly its cost.
+        The conflicts of each row that is positive in x weigh exactly its cost.
         """
         used, wrong, right = self._weighted_conflicts(node), set(node.wrong), set(node.right)
         tight = [i for i in np.flatnonzero(self.master.x > TINY).tolist() if i not in wrong]
@@ -437,7 +438,7 @@ class HittingSetSearch:
         return Shares(over, {rows: share for rows, share in each.items() if share})
 
     def _choose_row(self, node: Node) -> int | None:
-        """Return the row to branch on, or None after trying a cheap hitting set instead."""
+        """Return the row to branch on, or None if x is a cheap hitting set to try."""
         x, fixed = self.master.x, {*node.wrong, *node.right}
         candidates = [i for i in range(len(x)) if NEAR < x[i] < 1 - NEAR and i not in fixed]
         if candidates:
@@ -445,7 +446,7 @@ class HittingSetSearch:
         hitting = [i for i in range(len(x)) if x[i] > 0.5]
         cost = sum(self.costs[i] for i in hitting)
         if cost < self.best:
-            self._try(hitting, cost)
+            self._try_hitting_set(hitting, cost)
             return None
         left = [i for i in hitting if i not in fixed]
         left = left or [i for i in range(len(x)) if i not in fixed]
@@ -453,8 +454,8 @@ class HittingSetSearch:
             raise OutOfTimeError  # floats cannot tell the costs apart
         return left[0]
 
-    def _try(self, hitting: list[int], cost: int) -> None:
-        """Find weights that misclassify only the rows `hitting`, or a conflict without them."""
+    def _try_hitting_set(self, hitting: list[int], cost: int) -> None:
+        """Find weights that misclassify only a hitting set, or a conflict that it misses."""
         x = np.zeros(len(self.costs))
         x[hitting] = 1.0
         if self._add_violated(x) or self.best <= cost:
@@ -472,7 +473,7 @@ class HittingSetSearch:
             self.fewest = min(self.fewest, cost)
 
     def _branch(self, node: Node, row: int) -> None:
-        """Branch on whether a row is a mistake; both children inherit the conflict weights."""
+        """Branch on whether a row is a mistake, with the same conflict weights."""
         shares, children = self.weightings[node.weighting], []
         for wrong, right in (((*node.wrong, row), node.right), (node.wrong, (*node.right, row))):
             bound = max(shares.bound(wrong, self.costs), node.bound)
@@ -481,7 +482,7 @@ class HittingSetSearch:
         node.children = tuple(children)  # one assignment, so that Ctrl-C leaves both or none
 
     def proof(self) -> Proof | None:
-        """Return a proof of the bound so far, or None if nothing is proved."""
+        """Create a proof of the bound so far, or return None without one."""
         nodes, weightings, places = list[int](), dict[int, int](), dict[Set, int]()
         stack = [self.root]
         while stack:
@@ -510,11 +511,11 @@ class HittingSetSearch:
 
 
 def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
-    """Offer weights that classify the given rows correctly, or return a conflict among them.
+    """Offer weights that classify the given rows correctly, or return a conflict.
 
     The result is True if some exact w separates the rows, and False if that is undecided. `cost`
-    is that of all other rows. Rounding decides
-    which floats separate as well: several multiples of several lines are tried.
+    is that of all other rows. Rounding decides which floats separate as well: several multiples of
+    several lines are tried.
     """
     examples = gap.examples
     for widest in (False, True):
@@ -540,9 +541,9 @@ def suits_hitting_sets(examples: Examples) -> bool:
 
 
 def narrow_by_hitting_sets(gap: Gap, deadline: Deadline, most: float = math.inf) -> None:
-    """Narrow the gap by hitting sets, until the deadline or for at most `most` nodes.
+    """Find better weights and lower bounds by a search for the cheapest hitting set.
 
-    The search is kept with the gap, and the next call continues it.
+    It ends at the deadline or after `most` nodes. The next call with the same gap continues it.
     """
     search: HittingSetSearch | None = gap.kept.get("hitting sets")
     if search is None:

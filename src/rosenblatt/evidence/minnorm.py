@@ -115,7 +115,7 @@ def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Po
 class ActiveSet(NamedTuple):
     """Active set of the solver, in arrays with space for more members."""
 
-    members: Rows
+    members: Rows  # positions in the working set
     u: Floats  # multipliers of the members
     L: Floats  # the Cholesky factor of their products
     v: Floats  # the residual: Σu - 1 followed by Σ u z
@@ -139,15 +139,10 @@ class WorkingSet:
         features = min(signed.dimension, 400)
         self.most, self.parts = max(256, 12 * features), max(16, features)
 
-    @property
-    def members(self) -> Rows:
-        """Positions of the active rows in the working set."""
-        return self.active.members[: self.k]
-
     def active_rows(self) -> tuple[Rows, Floats]:
         """Return the rows of the active set and their multipliers, which sum to 1."""
         u = self.active.u[: self.k]
-        return self.rows[self.members], u / (float(u.sum()) or 1.0)
+        return self.rows[self.active.members[: self.k]], u / (float(u.sum()) or 1.0)
 
     def join(self, s: Floats, worst: Rows) -> bool:
         """Add the rows of `worst` that bring the point nearer to the origin.
@@ -162,9 +157,10 @@ class WorkingSet:
             # Drop the rows with the highest scores, but no members of the active set.
             near = np.zeros(len(self.rows), dtype=bool)
             near[np.argsort(s[self.rows])[: self.most // 2]] = True
-            near[self.members] = True
+            members = self.active.members[: self.k]
+            near[members] = True
             stay = np.flatnonzero(near)
-            self.members[:] = np.searchsorted(stay, self.members)
+            members[:] = np.searchsorted(stay, members)
             self.rows, self.lengths, self.Z = self.rows[stay], self.lengths[stay], self.Z[stay]
         Z = self.signed.take(new)
         self.Z = Z if self.Z is None else stack_tables((self.Z, Z))

@@ -1,8 +1,8 @@
-"""The fewest mistakes of any linear classifier: weights found, and a proved lower bound.
+"""The fewest mistakes of any linear classifier: the best weights found, and a proved lower bound.
 
-An engine is a function that narrows the gap between the best weights found and the lower bound
-proved. Each engine checks itself whether it suits the examples, and stops at the deadline of the
-gap, or ignores it where its work takes no time. To add one, append it to `ENGINES`.
+An engine is a function that narrows the gap between the best weights and the lower bound. Each
+engine checks itself whether it suits the examples, and stops at the deadline of the gap, or ignores
+it where its work takes no time. To add one, append it to `ENGINES`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class FewestMistakesResult:
         Number of rows that `weights` misclassify, by their exact scores or by the rounded scores
         that predictions use; with sample weights, the total weight of those rows.
     lower_bound : int or float
-        No weights make fewer mistakes.
+        No weights make fewer mistakes than this.
     optimal : bool
         Whether `mistakes` equals the lower bound, shown in exact arithmetic.
     proof : Proof or None
@@ -140,7 +140,7 @@ class FewestMistakesResult:
 def fewest_of(
     examples: Examples, search: Search, engines: Sequence[Engine] | None = None
 ) -> FewestMistakesResult:
-    """Search for weights with few mistakes, and bound the mistakes of any weights.
+    """Search for weights with few mistakes, and prove a lower bound.
 
     Some small jobs ignore the time limit: few points in the plane, few rows with few nodes, and
     equal rows with different labels.
@@ -160,7 +160,7 @@ def fewest_of(
 
 
 def decide_few_rows(gap: Gap) -> None:
-    """Decide whether some w classifies all rows correctly, if there are few rows."""
+    """Decide whether few rows are separable; a conflict raises the lower bound."""
     examples = gap.examples
     if not is_quick(examples, FEW_NUMBERS):
         return
@@ -173,7 +173,7 @@ def decide_few_rows(gap: Gap) -> None:
 
 
 def enumerate_few_points(gap: Gap) -> None:
-    """Find the optimum by enumerating all lines, if the data are few points in the plane."""
+    """Find the optimum for few points in the plane by enumerating all lines."""
     examples = gap.examples
     in_plane = examples.dimension <= 3 and len(examples.kept) <= FEW_POINTS
     if in_plane and is_quick(examples, FEW_NUMBERS):
@@ -181,18 +181,21 @@ def enumerate_few_points(gap: Gap) -> None:
 
 
 def hit_few_conflicts(gap: Gap) -> None:
-    """Search by hitting sets if the rows are very few, ignoring the time limit."""
+    """Search by hitting sets if there are very few rows, ignoring the time limit."""
     if is_quick(gap.examples, TINY):
         narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 
 
 def bound_quickly(gap: Gap) -> None:
-    """Raise the lower bound by conflicts found at once, such as equal rows of different labels."""
+    """Raise the lower bound by conflicts that take no time to find.
+
+    Such are equal rows of different labels.
+    """
     bound_by_disjoint(gap, NOW)
 
 
 def enumerate_cells(gap: Gap) -> None:
-    """Find the optimum by enumerating all cells of the weight space, if w has few dimensions."""
+    """Find the optimum for few features by enumerating all cells of the weight space."""
     if not (few_cells(gap.examples) and gap.goes_on):
         return
     long = gap.examples.d >= LONG_ENUMERATION
@@ -205,7 +208,7 @@ def enumerate_cells(gap: Gap) -> None:
 
 
 def hit_conflicts(gap: Gap) -> None:
-    """Search by hitting sets and by descent simultaneously, if there are few enough rows."""
+    """Search by hitting sets and by random descent at once, if rows are few."""
     if not suits_hitting_sets(gap.examples) or not gap.goes_on:
         return
     others = gap.search.threads - 1
@@ -231,7 +234,7 @@ def hit_conflicts(gap: Gap) -> None:
 
 
 def bound_many_rows(gap: Gap) -> None:
-    """Raise the bound by disjoint conflicts, if there are too many rows for hitting sets."""
+    """Raise the lower bound by disjoint conflicts if there are too many rows for hitting sets."""
     if not suits_hitting_sets(gap.examples) and gap.goes_on:
         bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
@@ -254,7 +257,7 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
     """Enumerate all cells of the weight space, then search for conflicts as a proof.
 
     With `bounds_first`, the cells of low cost are enumerated before: all of them may take too
-    long. Conflicts are sought for as long as the enumeration took, or until the deadline.
+    long. The search for conflicts takes as long as the enumeration took, or until the deadline.
     """
     examples, watch, threads = gap.examples, Stopwatch(), gap.search.threads
 
@@ -294,14 +297,14 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
         narrow_by_hitting_sets(gap, as_long, FREE_NODES)
 
 
-DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # cost and duplicates
+DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # with cost and duplicates
 
 
 def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
-    """Raise the lower bound by disjoint conflicts: every w makes a mistake in each.
+    """Raise the lower bound by conflicts that share no row.
 
-    Equal rows with different labels are counted whatever the deadline, and few rows are searched
-    for some conflicts.
+    Every w makes a mistake in each of them. Whatever the deadline, equal rows with different labels
+    are counted, and few rows are searched for some conflicts.
     """
     examples, found = gap.examples, list[DisjointConflict]()
     try:
@@ -319,7 +322,10 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
 
 
 def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
-    """Yield conflicts that share no row, each with one mistake of w if possible."""
+    """Yield conflicts that share no row, each with one mistake of w if possible.
+
+    Each comes with its cost and its groups of duplicates.
+    """
     costs = Costs.of(examples)
     each, total = costs.each, 0
     free = each > 0  # rows that are in no conflict yet
@@ -371,7 +377,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
 
 
 def _widen_margin(gap: Gap) -> None:
-    """Replace the best weights by those of widest margin that classify the same rows correctly.
+    """Replace the best weights by those of widest margin with the same mistakes.
 
     The margin of a row is in proportion to its sample weight.
     """

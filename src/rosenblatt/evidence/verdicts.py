@@ -1,4 +1,4 @@
-"""Verdicts on separability: numbers, proof, and the words that every interface uses."""
+"""Verdicts on separability: the numbers, the proof, and their description in words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NO_ROWS = np.empty(0, dtype=np.intp)
 
 @dataclass(frozen=True)
 class MulticlassConflict(Conflict):
-    """Rows of more than two labels that no weights classify all correctly.
+    """Conflict of more than two labels: rows that no weights classify all correctly.
 
     `rows` are rows of the data, each once and in order; each of the `multipliers` is the sum over
     all competing classes.
@@ -47,10 +47,10 @@ class MulticlassConflict(Conflict):
     def of(
         cls, conflict: Conflict, pairs_of: dict[int, tuple[int, int]], others: int
     ) -> MulticlassConflict:
-        """Convert a conflict of (example, competing label) pairs to a conflict of examples.
+        """Convert a conflict of (example, competing label) pairs to one of examples.
 
-        `pairs_of` has the example and the competing class of each row, of which an example has
-        as many as there are `others`.
+        `pairs_of` has the example and the competing class of each row; `others` is the number of
+        competing classes of an example.
         """
         found = zip(conflict.rows, conflict.multipliers, strict=True)
         pairs = tuple((*pairs_of[row], m) for row, m in found)
@@ -63,7 +63,7 @@ class MulticlassConflict(Conflict):
 
 @dataclass(frozen=True, eq=False)
 class Separability:
-    """Whether some w classifies every example correctly, with the numbers and the proof.
+    """Verdict on whether some w classifies every example correctly, with its proof.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Separability:
 
     @property
     def bound(self) -> float | None:
-        """R²/rho², the maximum number of updates of PLA, or None if PLA may never halt.
+        """Maximum number of updates of PLA, R²/rho²; None if PLA may never halt.
 
         Infinity where the ratio overflows float64.
         """
@@ -139,10 +139,10 @@ class Separability:
 
     @property
     def widest(self) -> bool:
-        """Whether it is proved that no w has a wider margin, up to a relative 1e-9.
+        """Whether no w has a wider margin, up to a relative 1e-9.
 
-        Otherwise, as in `rosenblatt.learn`, which needs only a verdict, the widest margin is at
-        least `margin`, and R²/rho² of the widest line is at most `bound`.
+        Where this is not proved, as in `rosenblatt.learn`, which needs only a verdict, the widest
+        margin is at least `margin`, and R²/rho² of the widest line is at most `bound`.
         """
         return self.gap is not None and self.gap <= GAP
 
@@ -155,7 +155,7 @@ class Separability:
 
     @property
     def sentence(self) -> str:
-        """The verdict and its evidence as one sentence."""
+        """Verdict and its evidence as one sentence."""
         return next(describe_verdict(self))
 
     def explain(self) -> str:
@@ -171,10 +171,10 @@ class Separability:
         return "\n".join(lines)
 
     def shares(self, conflict: Conflict) -> list[tuple[int, str | None, float]]:
-        """Return the rows of a conflict and their shares of its multipliers, largest share first.
+        """Return the rows of a conflict with their shares of its multipliers.
 
-        With more than two labels, a row is listed once per competing class, which is named; with
-        two labels the name is None.
+        The largest share comes first. With more than two labels, a row is listed once per competing
+        class, which is named; with two labels the name is None.
         """
         total = sum(conflict.multipliers) + conflict.rest
         terms: list[tuple[int, str | None, int]]
@@ -192,7 +192,10 @@ class Separability:
         return [(n, self._label(r)) for n, r in self.support.tolist()]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict as JSON; rows count from 1 on the command line, from 0 in Python."""
+        """Return the verdict as a dict for JSON.
+
+        Rows count from 1 on the command line, from 0 in Python.
+        """
         number = self.row_names.number
         return {
             "verdict": self.verdict,
@@ -207,7 +210,7 @@ class Separability:
         }
 
     def with_data_rows(self) -> Separability:
-        """Return the verdict with row numbers that count dropped rows of the data too."""
+        """Return the verdict with row numbers that also count dropped rows."""
         at = self.row_names.positions
         if at is None:
             return self
