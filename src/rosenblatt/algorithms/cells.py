@@ -131,7 +131,7 @@ def cells_bounds(
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """Subspace of the weights orthogonal to some rows (pivots), and all rows projected on it.
+    """Subspace of the weights orthogonal to some rows, with all rows projected on it.
 
     Coordinates have an error of at most `error`, in some orthonormal basis near `basis`. Only
     directions matter: a row too short for a reliable one is projected exactly, and set to 0 if it
@@ -338,7 +338,7 @@ class Enumeration:
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return the number of bisections after which trying every row as a pivot is faster."""
+        """Return after how many halvings trying every row as a pivot is faster."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)

@@ -34,7 +34,7 @@ from rosenblatt.tables import to_dense
 
 Floats = NDArray[np.float64]
 
-REFRESH = 200  # steps after which scores are recomputed, lest rounding errors add up
+REFRESH = 200  # steps after which scores are recomputed, so that rounding errors do not add up
 FARTHEST = 1e100  # longest line search: the squares of such weights do not overflow
 TINY = 1e-12  # pieces shorter than this share of the search distance are skipped
 TINIEST = 2.0**-1000  # smallest width that a column is divided by

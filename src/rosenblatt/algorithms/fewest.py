@@ -155,7 +155,7 @@ def try_starts(gap: Gap) -> None:
                 gap.offer(np.concatenate(([sign], np.zeros(examples.d))))
         budget = Budget(FOREVER, POCKET_UPDATES, POCKET_SHARE * gap.deadline.left)
         if examples.weights is not None:
-            # Updates are multiplied by sample weights: scale extreme ones, lest w overflow.
+            # Updates are multiplied by sample weights: scale extreme ones, or w would overflow.
             exponent = int(np.frexp(examples.weights.max())[1])
             if abs(exponent) >= EXTREME:
                 examples = replace(examples, weights=np.ldexp(examples.weights, -exponent))

@@ -176,7 +176,7 @@ def _survivors_in_memory(
     all_wrong, all_undecided = np.zeros((2, threads, len(W)))
     few = examples.n < FEW_ROWS or len(W) < FEW_CANDIDATES or best == math.inf
     order = None if few else _hardest_first(examples, W.mean(axis=0))
-    candidates = (JointCandidates if examples.multiclass else CandidateWeights).of(examples, W)
+    candidates = CandidateWeights.of(examples, W)
     size = max(1, SCORES_AT_ONCE // len(W))
 
     def look(k: int) -> None:
@@ -212,62 +212,48 @@ def _survivors_in_memory(
 
 @dataclass(frozen=True, eq=False)
 class CandidateWeights:
-    """Weight vectors of two labels whose mistakes are counted together."""
+    """Weight vectors whose mistakes are counted together.
+
+    With more than two labels, equal vectors are stored once: an update changes the vectors of two
+    labels, so most are those of the previous candidate.
+    """
 
     W: Floats
     w0: Floats
     tolerance: Floats  # bounds on the rounding errors of scores
+    which: Rows | None = None  # with more than two labels: row of W for each candidate and label
 
     @classmethod
     def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
-        """Create candidates from augmented weight vectors, one per row of W."""
+        """Create candidates from augmented weights, one per row of W."""
+        V, which = W, None
+        if examples.multiclass:
+            blocks = np.array([examples.shaped(w) for w in W])
+            new = np.ones(blocks.shape[:2], dtype=bool)
+            new[1:] = (blocks[1:] != blocks[:-1]).any(axis=2)
+            place = np.cumsum(new).reshape(new.shape) - 1
+            V, which = blocks[new], np.maximum.accumulate(np.where(new, place, 0), axis=0)
         with np.errstate(over="ignore"):  # such scores are undecided
-            return cls(W, W[:, 0] * examples.x0, score_error(examples, W))
-
-    def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        return CandidateWeights(self.W[left], self.w0[left], self.tolerance[left])
-
-    def judge(
-        self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
-    ) -> None:
-        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
-        S = examples.product(rows, self.W)
-        run_judge(S, self.w0, examples.y[rows], sizes, self.tolerance, wrong, undecided)
-
-
-@dataclass(frozen=True, eq=False)
-class JointCandidates(CandidateWeights):
-    """Weight vectors of more than two labels, with equal ones stored once.
-
-    An update changes the vectors of two labels, so most are those of the previous candidate.
-    """
-
-    which: Rows  # row of W for each candidate and label
-
-    @classmethod
-    def of(cls, examples: Examples, W: Floats) -> CandidateWeights:
-        """Create candidates from rows of W that join the weight vectors of all labels."""
-        blocks = np.array([examples.shaped(w) for w in W])
-        new = np.ones(blocks.shape[:2], dtype=bool)
-        new[1:] = (blocks[1:] != blocks[:-1]).any(axis=2)
-        place = np.cumsum(new).reshape(new.shape) - 1
-        which = np.maximum.accumulate(np.where(new, place, 0), axis=0)
-        V = blocks[new]
-        with np.errstate(over="ignore"):
-            return cls(V, V[:, 0] * examples.x0, 2 * score_error(examples, W), which)
+            tolerance = score_error(examples, W) * (1 if which is None else 2)
+            return cls(V, V[:, 0] * examples.x0, tolerance, which)
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
         """Return the candidates marked in `left`, with the weight vectors they use."""
+        if self.which is None:
+            return CandidateWeights(self.W[left], self.w0[left], self.tolerance[left])
         used, which = np.unique(self.which[left], return_inverse=True)
         which = which.reshape(-1, self.which.shape[1])
-        return JointCandidates(self.W[used], self.w0[used], self.tolerance[left], which)
+        return CandidateWeights(self.W[used], self.w0[used], self.tolerance[left], which)
 
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
         """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
         S, y = examples.product(rows, self.W), examples.y[rows]
-        run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
+        if self.which is None:
+            run_judge(S, self.w0, y, sizes, self.tolerance, wrong, undecided)
+        else:
+            run_judge_joint(S, self.w0, self.which, y, sizes, self.tolerance, wrong, undecided)
 
 
 def _hardest_first(examples: Examples, w: Floats) -> Rows:

@@ -67,7 +67,7 @@ PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor under
 
 
 class Survivor(NamedTuple):
-    """Candidate that may be the best, with its mistakes despite any rounding."""
+    """Candidate that may be the best, with a count of its certain mistakes."""
 
     b: int  # number of the candidate
     wrong: float  # total weight of its certain mistakes
@@ -202,7 +202,7 @@ class Sieve:
     def _count(
         self, rows: Packed, batch: Candidates, which: Places, sifted: bool
     ) -> list[Survivor]:
-        """Return those of some candidates whose mistakes on all rows stay below their limits."""
+        """Count mistakes on all rows; return the candidates that stay below their limits."""
         found: list[Survivor] = []
 
         def count(part: Places) -> None:

@@ -180,10 +180,7 @@ class WeightDigest:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Sums, products and digests of the data by which a proof is checked.
-
-    One pass over the blocks of rows collects them.
-    """
+    """Facts about the data that a proof is checked with: sums, signs, digests."""
 
     proof: Proof
     n: int
@@ -204,7 +201,7 @@ class Evidence:
         also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
-        """Compute what the check needs from the data in one pass over the rows.
+        """Collect the facts that the check needs in one pass over the rows.
 
         Another pass comes first if `labels` are missing. The functions `also` are called on each
         block, and their results kept. With `anew`, cached hash codes of rows are not used.
@@ -270,7 +267,7 @@ class Evidence:
         return True
 
     def _enumerate(self, again: Blocks | None) -> None:
-        """Check the claim by another enumeration of all cells, or refuse if none is requested."""
+        """Check the claim by enumerating all cells again, if that is requested."""
         from rosenblatt.algorithms.cells import few_cells, none_cheaper
 
         if again is None:
@@ -312,7 +309,7 @@ class Evidence:
             )
 
     def _check_span(self, conflict: Conflict) -> None:
-        """Check that every w with all signed scores y·(w·x) ≥ 0 has only scores of 0.
+        """Check that a w without negative signed scores has no positive ones either.
 
         Such a w has w·z = 0 on all rows of the conflict. If these are all rows, or if their rank is
         the dimension, all scores are 0. A rank modulo a prime is never too large.
@@ -336,7 +333,7 @@ def _collect(
     block: Examples,
     first: int,
 ) -> tuple[Any, ...]:
-    """Compute what the check needs from one block of rows."""
+    """Collect the facts that the check needs from one block of rows."""
     block = block.merged()
     positive, wrong = False, None
     if proof.weights:
@@ -378,7 +375,7 @@ def check_products(
 
 
 def _check_rows(proof: Proof, n_rows: int) -> None:
-    """Check that the rows that the proof names exist, and how often each is named.
+    """Check that a proof names only existing rows, each as often as allowed.
 
     Groups of equal rows are disjoint, each with two or more rows in order; conflicts name only the
     first of each. A conflict lists each row once, with a positive multiplier. Without a tree, no
@@ -417,7 +414,7 @@ def _check_rows(proof: Proof, n_rows: int) -> None:
 
 
 def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:
-    """Check that the rows of each group are equal in every number and in the label."""
+    """Check that rows listed as duplicates are equal in numbers and label."""
     if not groups:
         return
     sizes = [len(group) for group in groups]

@@ -3,7 +3,7 @@
 Signed rows a are a conflict if some λ ≥ 0 with Σ λ = 1 has Σ λ a = 0. Over these λ the simplex
 method minimizes Σ λ·cost: a vertex has at most one row more than a row has numbers. The dual
 solution is a line, w·a ≥ t - cost for all rows, where t is the minimum; so it classifies all rows
-that cost less than t correctly. What is sought is the conflict whose rows cost least together, each
+that cost less than t correctly. The search is for the conflict whose rows cost least together, each
 counted in full: from the vertex, rows are exchanged for as long as that lowers the cost.
 
 All numbers are floats: make the multipliers exact before you trust a conflict.
@@ -222,14 +222,14 @@ def exchange(A, costs, v, workspace):
         if v.rows[k] >= 0:
             total += costs[v.rows[k]]
     for _ in range(EXCHANGES):
-        dearest = 0.0
+        highest = 0.0
         for k in range(m):
             if v.rows[k] >= 0:
-                dearest = max(dearest, costs[v.rows[k]])
+                highest = max(highest, costs[v.rows[k]])
         gain = SMALL
         new = out = -1
         for i in range(n):
-            if inside[i] or costs[i] >= dearest - gain:
+            if inside[i] or costs[i] >= highest - gain:
                 continue
             find_change(A, v, i, change)
             old, _ = find_leaving(v, change)

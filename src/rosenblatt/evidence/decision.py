@@ -136,19 +136,19 @@ class Reduced:
 
 def reduce_faces(
     signed: SignedRows,
-    carried: list[Alternative],
+    steps: list[Alternative],
     watch: ProgressCallback,
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
-    """Project out rows that positive multipliers sum to zero, until none are left.
+    """Project out rows that sum to zero with positive multipliers, until none are left.
 
-    `carried` lists the rows and multipliers of the steps so far; new ones are appended. With
+    `steps` lists the rows and multipliers of the steps so far; new ones are appended. With
     `row`, stop once that row is projected out.
     """
     first: Point | None = None
     while signed.alive is None or (signed.alive.any() if row is None else signed.alive[row]):
-        point = nearest_point(signed, ANY if carried else gap, watch)
+        point = nearest_point(signed, ANY if steps else gap, watch)
         first = first or point
         found = resolve(signed, point)
         if found is None:
@@ -160,23 +160,23 @@ def reduce_faces(
             # These rows are zero already: projecting them out would never change anything.
             reason = "the rows with multipliers span no more than those before them"
             return Reduced(signed, first, None, reason)
-        carried.append(found)
-        signed = divide_out(signed, carried)
+        steps.append(found)
+        signed = divide_out(signed, steps)
     return Reduced(signed, first, ())
 
 
 def _decide_by_reduction(signed: SignedRows, gap: float, watch: ProgressCallback) -> Decision:
-    carried = _find_zero_row(signed)
+    steps = _find_zero_row(signed)
     try:
-        left = reduce_faces(divide_out(signed, carried) if carried else signed, carried, watch, gap)
+        left = reduce_faces(divide_out(signed, steps) if steps else signed, steps, watch, gap)
         if left.weights is None:
             return Decision("undecided", point=left.first, reason=left.reason)
-        if left.weights and not carried:
+        if left.weights and not steps:
             return Decision("separable", left.weights, point=left.first)
-        first = make_conflict(signed, carried[0])
+        first = make_conflict(signed, steps[0])
         if left.weights:
             return Decision("quasi-separable", left.weights, first, first, left.first)
-        signed, found = left.signed, join_multipliers(left.signed, carried)
+        signed, found = left.signed, join_multipliers(left.signed, steps)
         Z = signed.exact_whole(found.rows)
         if len(found.rows) == signed.examples.n or len(independent_columns(Z)) == Z.ncols():
             whole = make_conflict(signed, found)
@@ -185,9 +185,9 @@ def _decide_by_reduction(signed: SignedRows, gap: float, watch: ProgressCallback
             whole = add_remaining_rows(signed, found, rest)
         return Decision("inseparable", (), whole, first, left.first)
     except OutOfTimeError:
-        if not carried:
+        if not steps:
             raise
-        first = make_conflict(signed, carried[0])
+        first = make_conflict(signed, steps[0])
         return Decision("not separable", (), first, first)
 
 
@@ -268,13 +268,13 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
     return [Alternative(rows=[int(zero[0])], multipliers=[flint.fmpq(1)])] if len(zero) else []
 
 
-def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows:
-    """Project out the span of the rows that are carried, and drop all rows within it.
+def divide_out(signed: SignedRows, steps: Sequence[Alternative]) -> SignedRows:
+    """Project out the span of some rows, and drop all rows that lie within it.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.
     """
-    rows = [n for found in carried for n in found.rows]
+    rows = [n for found in steps for n in found.rows]
     Z = signed.exact_whole(rows)
     d, rank = Z.ncols(), len(independent_columns(Z))
     alive = np.full(signed.examples.n, rank < d)
@@ -294,28 +294,28 @@ def divide_out(signed: SignedRows, carried: Sequence[Alternative]) -> SignedRows
 
 
 def join_multipliers(
-    signed: SignedRows, carried: Sequence[Alternative], free: int = 0
+    signed: SignedRows, steps: Sequence[Alternative], free: int = 0
 ) -> Alternative:
-    """Combine the multipliers of all steps, so that multipliers times rows sum to zero.
+    """Combine the multipliers of all steps of facial reduction into one zero sum.
 
     All are positive, except that the first `free` rows may have multipliers of any sign. The rows
     of a step of facial reduction sum to zero up to the span of the rows before them. So each step
     is multiplied by a power of two that makes up for what all later steps take from it. One system
     is solved for all steps: solved one by one, multipliers would grow longer with each.
     """
-    carried = [found for found in carried if found.rows]
-    if len(carried) == 1:
-        return carried[0]
-    rows = [n for found in carried for n in found.rows]
-    signed.check_time(rows, sides=len(carried))
-    given = [m for found in carried for m in found.multipliers]
+    steps = [found for found in steps if found.rows]
+    if len(steps) == 1:
+        return steps[0]
+    rows = [n for found in steps for n in found.rows]
+    signed.check_time(rows, sides=len(steps))
+    given = [m for found in steps for m in found.multipliers]
     keep = independent_columns(signed.exact_whole(rows).transpose())
     others = sorted(set(range(len(rows))) - set(keep))
     basis, more = ([rows[i] for i in some] for some in (keep, others))
     shares = _express_in(signed.exact_whole(basis), signed.exact_whole(more))
     taken = dict.fromkeys(range(len(rows)), flint.fmpq(0))
     end = len(rows)
-    for found in reversed(carried):
+    for found in reversed(steps):
         begin = end - len(found.rows)
         over = [k for k, i in enumerate(others) if begin <= i < end]
         if over:

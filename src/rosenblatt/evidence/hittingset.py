@@ -285,7 +285,7 @@ class HittingSetSearch:
         self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
-        """Raise a node's bound by adding conflicts; branch on a row if that is not enough."""
+        """Raise a node's bound by adding conflicts, then by branching on a row."""
         self.master.fix(node)
         if self._add_cuts(node):
             return
@@ -392,7 +392,7 @@ class HittingSetSearch:
         return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
 
     def _round_shares(self, node: Node) -> Shares:
-        """Round dual values down to weights that prove a bound.
+        """Round dual values down to weights on conflicts that prove a bound.
 
         The conflicts of each row that is not fixed weigh at most its cost.
         """

@@ -225,7 +225,7 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
 
 
 def add_totals(totals: Sequence[Total]) -> Total:
-    """Add up exact sums given in different units, in the smallest unit."""
+    """Add up integer sums in different units, converting to the smallest."""
     unit = min(total[1] for total in totals)
     columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
     return [sum(column) for column in columns], unit
@@ -286,9 +286,9 @@ def zero_products(
 
 
 def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
-    """Return enough primes that a score which is 0 modulo all is 0.
+    """Choose primes whose product exceeds every score w·x.
 
-    The product of the primes exceeds every score.
+    A score that is 0 modulo all of them is 0.
     """
     numbers = np.append(numbers_in(examples.X[rows]), examples.x0)
     spread = int(np.frexp(np.abs(numbers).max())[1]) - smallest_exponent(numbers)
@@ -327,10 +327,7 @@ def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
-    """Return a lower bound on the rank of rows, from ranks modulo primes.
-
-    It is nearly always the rank.
-    """
+    """Return the largest rank of the rows modulo a few primes, at most their rank."""
     import flint
 
     table = flint.fmpz_mat(rows)
@@ -372,7 +369,7 @@ _codes: WeakKeyDictionary[Examples, Codes] = WeakKeyDictionary()
 
 
 def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
-    """Add a hash code of each row n to codes[n], with -0.0 as 0.0."""
+    """Add a hash code of each row n to codes[n], taking -0.0 as 0.0."""
     for n in range(len(codes)):
         for j in range(len(odd)):
             b = np.float64(X[n, j] + 0.0).view(np.uint64)
@@ -396,10 +393,10 @@ def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
 def contradictions(
     examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Find groups of equal rows with both labels; yield their positive and negative rows.
+    """Yield the positive and the negative rows of each group of equal rows.
 
-    All rows are searched, or those that are given. Hash codes may be the same by chance, so the
-    rows themselves are compared.
+    Groups without both labels are left out. All rows are searched, or those that are given. Hash
+    codes may be the same by chance, so the rows themselves are compared.
     """
     rows = np.arange(examples.n) if rows is None else rows
     codes = (row_codes(examples) if codes is None else codes)[rows]

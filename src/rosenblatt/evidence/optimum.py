@@ -189,7 +189,7 @@ def hit_few_conflicts(gap: Gap) -> None:
 def bound_quickly(gap: Gap) -> None:
     """Raise the lower bound by conflicts that take no time to find.
 
-    Such are equal rows of different labels.
+    Equal rows with different labels are such conflicts.
     """
     bound_by_disjoint(gap, NOW)
 
@@ -234,7 +234,7 @@ def hit_conflicts(gap: Gap) -> None:
 
 
 def bound_many_rows(gap: Gap) -> None:
-    """Raise the lower bound by disjoint conflicts if there are too many rows for hitting sets."""
+    """Raise the lower bound by disjoint conflicts if rows are many."""
     if not suits_hitting_sets(gap.examples) and gap.goes_on:
         bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
@@ -331,7 +331,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
     free = each > 0  # rows that are in no conflict yet
     for sides in contradictions(examples, np.flatnonzero(free)):
         # Every line misclassifies all equal rows of one label. The cost of the cheaper label is
-        # certain. It uses as few rows of either label as it needs, the dearest first.
+        # certain. It uses as few rows of either label as it needs, the most costly first.
         cost, groups = min(costs.total(side) for side in sides), []
         total += cost
         for side in sides:

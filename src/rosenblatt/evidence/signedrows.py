@@ -77,7 +77,7 @@ class DataSummary:
         return scales
 
     def scaled_margin(self, margin: float, w: Floats) -> float:
-        """Convert a margin to the data with each column divided by its largest entry.
+        """Compute the margin of w after dividing each column by its largest entry.
 
         The scores of w stay the same, and its weights grow as the columns shrink.
         """
@@ -107,7 +107,7 @@ def _are_far_apart(columns: Floats, far: float) -> bool:
 def scaled_radius(
     look: DataSummary, examples: Examples, first: int = 0, weights: Floats | None = None
 ) -> float:
-    """Compute the radius R of the data with each column divided by its largest entry.
+    """Compute the radius R after dividing each column by its largest entry.
 
     With `weights`, the length of each row is multiplied by its weight.
     """
@@ -122,7 +122,7 @@ def scaled_radius(
 
 
 def lengths_and_columns(examples: Examples, scales: Floats) -> tuple[Floats, Floats]:
-    """Compute the squared length of each scaled row, and each column's largest entry."""
+    """Compute squared lengths of scaled rows, and the largest entry of each column."""
     squares, X = np.zeros(examples.n), examples.X
     largest: list[Floats] = []
 
@@ -458,7 +458,7 @@ def novikoff_bound(radius: float, margin: float) -> float | None:
 
 
 def relative_gap(margin: float, upper: float) -> float:
-    """Return the relative gap from a margin to its upper bound, by default 1."""
+    """Return the relative gap between a margin and its upper bound, or 1 if unknown."""
     known = margin > 0 and 0 < upper < math.inf
     return max(0.0, 1.0 - margin / upper) if known else 1.0
 

@@ -210,7 +210,7 @@ class Separability:
         }
 
     def with_data_rows(self) -> Separability:
-        """Return the verdict with row numbers that also count dropped rows."""
+        """Return the verdict with row numbers that count dropped rows, too."""
         at = self.row_names.positions
         if at is None:
             return self
@@ -243,7 +243,7 @@ class Separability:
 
 
 def describe_verdict(s: Separability) -> Iterator[str]:
-    """Yield the verdict with its evidence as one sentence, then one line per further result.
+    """Describe the verdict in one sentence, then each further result in a line.
 
     All interfaces take their words from here. Lines begin in lower case and have no period.
     """
