@@ -1,4 +1,4 @@
-"""The pocket of the slides and Gallant's ratchet, slow and obvious.
+"""The pocket algorithm of the slides and Gallant's ratchet, slow and obvious.
 
 X is tall (x0 first), y is in {-1, +1}, s are sample weights. On whole numbers sums are exact.
 """
@@ -8,13 +8,13 @@ from lecture import mistakes
 
 
 def cost(w, X, y, zero="mistake", s=None):
-    """What the mistakes of w on all of D weigh together; rows of weight 0 are not in D."""
+    """Return the total weight of the mistakes of w; rows of weight 0 are left out."""
     s = np.ones(len(X)) if s is None else s
     return sum(s[n] for n in mistakes(w, X, y, zero))
 
 
 def pocket(X, y, weights, zero="mistake", s=None):
-    """Given w(0), w(1), …: replace the pocket by each that makes fewer mistakes than it."""
+    """Run the pocket algorithm on w(0), w(1), …, keeping each that makes fewer mistakes."""
     best, history = weights[0], [(0, cost(weights[0], X, y, zero, s))]
     for t, w in enumerate(weights[1:], start=1):
         if cost(w, X, y, zero, s) < history[-1][1]:
@@ -24,7 +24,7 @@ def pocket(X, y, weights, zero="mistake", s=None):
 
 
 def gallant(X, y, visits, zero="mistake", eta=1.0):
-    """The pocket algorithm with ratchet, for examples picked in this order."""
+    """Run the pocket algorithm with ratchet on examples in the given order."""
     w = best = np.zeros(X.shape[1])
     history, run, longest, t = [(0, cost(w, X, y, zero))], 0, 0, 0
     for n in visits:

@@ -1,4 +1,4 @@
-"""All cells are gone through: what is found is the optimum, whatever lies on whatever else."""
+"""The enumeration of all cells finds the optimum, even with many ties."""
 
 import itertools
 import signal
@@ -18,12 +18,12 @@ from rosenblatt.examples import Examples
 
 @pytest.fixture
 def all_by_floats(monkeypatch):
-    """Few cells, too, are gone through the way many are."""
+    """Enumerate few cells in the same way as many."""
     monkeypatch.setattr(cells, "FEW_FACES", 0)
 
 
 def small_set(seed):
-    """A few points in one to four dimensions: ties, duplicates, contradictions, all scales."""
+    """Draw a few points in one to four dimensions, with ties and contradictions."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(3, 8)), int(rng.integers(1, 5))
     X = rng.integers(-2, 3, size=(n, d)) / rng.choice([1, 3, 10])
@@ -39,7 +39,7 @@ def small_set(seed):
 
 
 def signed_rows(examples):
-    """Augmented rows times their labels, in fractions."""
+    """Return augmented rows times their labels, in fractions."""
     tall = [
         [Fraction(examples.x0)] * bool(examples.x0) + [Fraction(v) for v in x]
         for x in examples.X.tolist()
@@ -48,7 +48,7 @@ def signed_rows(examples):
 
 
 def cost_of(examples, w):
-    """What exact weights with a w0 slot cost."""
+    """Compute the cost of the mistakes of exact weights, w0 first."""
     w = w if examples.x0 else w[1:]
     scores = [sum(a * b for a, b in zip(w, z, strict=True)) for z in signed_rows(examples)]
     return sum(int(c) for c, s in zip(Costs.of(examples).each, scores, strict=True) if s <= 0)
@@ -81,7 +81,7 @@ def test_the_optimum_matches_brute_force_with_floating_point_pruning(seeds, all_
 
 
 def noisy(seed, n, d, kind):
-    """Points of two kinds that overlap: on a grid, on one of tenths (rounded), or anywhere."""
+    """Draw overlapping points of two labels, on a grid or anywhere."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     if kind != "anywhere":

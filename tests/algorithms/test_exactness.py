@@ -1,4 +1,4 @@
-"""What rounding hides is seen: separated_ and n_mistakes_ are true in exact arithmetic."""
+"""separated_ and n_mistakes_ hold in exact arithmetic, despite rounding."""
 
 import functools
 import itertools
@@ -18,7 +18,7 @@ from rosenblatt.hypothesis import Hypothesis
 
 
 def cancelling(seed, d=6):
-    """A row and weights whose exact product is all but zero, so that rounding decides."""
+    """Draw a row and weights whose product is so near 0 that rounding decides its sign."""
     rng = np.random.default_rng(seed)
     x, w = rng.standard_normal(d), rng.standard_normal(d)
     w[-1] = -(w[:-1] @ x[:-1]) / x[-1]
@@ -46,7 +46,7 @@ FORMATS = {
 
 @functools.cache
 def cases_where_floats_are_wrong():
-    """Five of them; which ones depends on the order in which a processor adds up."""
+    """Find five cases; which ones depends on the processor's order of summation."""
     wrong = (seed for seed in range(100_000) if floats_are_wrong(seed))
     return tuple(itertools.islice(wrong, 5))
 

@@ -1,4 +1,4 @@
-"""The search never loses, counts exactly, and in the plane finds the optimum itself."""
+"""The search never gets worse, counts exactly, and is optimal in the plane."""
 
 import gc
 import itertools
@@ -25,7 +25,7 @@ from rosenblatt.examples import Examples
 
 
 def whole_rows(X, y, intercept=True):
-    """Signed tall rows as integers, with zeros before them to make three numbers."""
+    """Return signed augmented rows as integers, padded with zeros to three numbers."""
     rows = []
     for x, sign in zip(np.asarray(X, dtype=float).tolist(), y, strict=True):
         tall = [Fraction(1)] * intercept + [Fraction(v) for v in x]
@@ -44,7 +44,7 @@ def signs(w, Z):
 
 
 def brute_force(Z, costs):
-    """Every line through two points (or one), turned about each of its points, then pushed off.
+    """Find the optimum by trying each line through points, turned and shifted a little.
 
     Turning decides the points on the line but for the one it turns about, pushing that one.
     """
@@ -196,7 +196,7 @@ def test_sample_weights_count_and_zero_excludes_a_row():
 
 @pytest.fixture
 def no_callbacks():
-    """No callbacks of the garbage collector: Dask's lose a Ctrl-C that comes while they run."""
+    """Remove callbacks of the garbage collector: in Dask's, a Ctrl-C would be lost."""
     others = gc.callbacks[:]
     gc.callbacks.clear()
     yield
@@ -230,7 +230,7 @@ def test_wrong_parameters_are_refused(name, value):
 
 
 def published(data, name):
-    """The protocol of the published results: features standardised."""
+    """Load data as in the published results, with standardized features."""
     if name == "breast":
         lines = (data / "breast-cancer-wisconsin.data").read_text().split()
         table = np.array([line.split(",") for line in lines if "?" not in line], dtype=float)
@@ -260,7 +260,7 @@ def test_fewer_mistakes_than_published(data, name, most, ticking):
 
 
 def with_duplicates(draw, labelled):
-    """Rows of one or two dimensions, some of them again with any answer."""
+    """Draw rows of one or two columns, some of them repeated with any label."""
     X, y = draw(labelled)
     again = draw(st.lists(st.integers(0, len(X) - 1), max_size=3))
     answers = draw(st.lists(st.sampled_from([-1, 1]), min_size=len(again), max_size=len(again)))
@@ -301,7 +301,7 @@ def test_well_known_examples_are_solved_without_time(hurried):
 
 
 def test_lines_between_two_floats_do_not_depend_on_time(hurried):
-    """In binary (0.2, 0), (0.1, 0.3) and (0.3, -0.3) are on one line but for a rounding."""
+    """In binary, (0.2, 0), (0.1, 0.3) and (0.3, -0.3) are almost on one line."""
     X = [[0.2, 0.3], [0.2, 0.0], [0.3, -0.2], [0.1, 0.3], [0.3, -0.3], [0.0, 0.0], [0.1, 0.3]]
     y, s = [-1, 1, 1, -1, -1, -1, 1], [3e-12, 3e-8, 0.08, 0.48, 1e-7, 3e-12, 3e-7]
     result = rb.fewest_mistakes(X, y, sample_weight=s, time_limit=1e-9, random_state=0)
@@ -317,7 +317,7 @@ def test_two_hundred_points_in_the_plane_have_an_exact_optimum(hurried):
 
 
 def weighted_sets(count):
-    """Random sets in one to three dimensions, weights from 1e-13 to 1, half of them separable."""
+    """Draw weighted rows of one to three columns, half of the sets separable."""
     for seed in range(count):
         rng = np.random.default_rng(seed)
         n, d = int(rng.integers(4, 9)), int(rng.integers(1, 4))
@@ -381,7 +381,7 @@ def test_costs_are_exact_and_rounded_honestly(s):
 
 @pytest.mark.slow_without_jit
 def test_a_long_search_on_few_rows_keeps_its_weights_finite():
-    """Few crossings let the search look ever farther, until its weights overflowed."""
+    """With few sign changes, the search once looked farther until weights overflowed."""
     rows = np.array([[1.0, 0.5], [1.0, -0.5], [-1.0, 0.2]])
     board = descent.Board(rows, np.ascontiguousarray(rows.T), np.ones(3))
     line, w, best = descent.new_line(3, 2, 512), np.array([1.0, 0.0]), np.zeros(2)

@@ -20,7 +20,7 @@ CYCLE = algorithms.Rule("cycle")
 
 
 def cut(X, y, size):
-    """The same rows in blocks, the same in every pass."""
+    """Cut rows into blocks, the same in every pass."""
     return InOrder(
         lambda: (
             Examples.from_arrays(X[i : i + size], y[i : i + size], labels=LABELS)

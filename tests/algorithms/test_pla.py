@@ -1,4 +1,4 @@
-"""PLA against the lecture: what it corrects, when it halts, and what the theorem promises."""
+"""PLA compared with the lecture: its updates, when it halts, and its bound."""
 
 from itertools import repeat
 
@@ -18,7 +18,7 @@ quietly = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarn
 
 
 def perceptron(x0=1.0, **parameters):
-    """One whose budget is never what stops it on these small examples."""
+    """Create a perceptron whose budget never stops it on these small examples."""
     return rb.Perceptron(**{"max_iter": 10**7, "fit_intercept": x0 is not None, **parameters})
 
 
@@ -37,7 +37,7 @@ def assert_same_run(clf, run):
 
 @st.composite
 def rules(draw):
-    """Separable examples with a meaning of sign(0), η, w(0) and sample weights."""
+    """Draw separable examples with a rule for zero, η, w(0) and sample weights."""
     examples = draw(make.separable())
     s = draw(st.none() | make.whole(0, 3, len(examples.y)))
     if s is not None:
@@ -99,7 +99,7 @@ def test_shuffle_visits_every_row_once_per_epoch(examples, zero, seed):
 
 
 def far_side(examples, cycles=1):
-    """A w(0) so wrong that every row is a mistake for some cycles, which shows their order."""
+    """Return a w(0) so wrong that every row is a mistake in the first epochs."""
     X = lecture.tall(examples.X, examples.x0)
     return -(cycles * np.abs(X @ X.T).sum(axis=1).max() + 1) * examples.w_f
 

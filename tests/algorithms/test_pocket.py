@@ -1,4 +1,4 @@
-"""The pocket does what the lecture says, as fast as blocks allow, and keeps its best."""
+"""The pocket algorithm does what the lecture says and keeps the best weights."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""Results that others have published: the lecture's homework, Iris, Learning From Data."""
+"""Published results: the lecture's homework, Iris, Learning From Data."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import rosenblatt as rb
 
 @pytest.fixture(scope="module")
 def homework(data):
-    """Homework 1, question 15: 400 separable rows of 4 numbers, label last."""
+    """Load homework 1, question 15: 400 separable rows of 4 numbers, label last."""
     table = np.loadtxt(data / "hw1_15_train.dat")
     return np.ascontiguousarray(table[:, :-1]), table[:, -1].astype(int)
 

@@ -1,4 +1,4 @@
-"""The sieve drops only vectors that cannot win: its results match judging each vector alone."""
+"""The sieve drops only weights that cannot win, as if each were counted alone."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_a_batch_is_judged_as_each_vector_alone(xy, seed, zero, weighted, x0):
 
 
 def walk(n, d, seed, steps=400):
-    """A noisy plane, and vectors that come nearer to it in small steps."""
+    """Draw a noisy plane, and weights that come nearer to it in small steps."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     w = rng.normal(size=d + 1)
@@ -77,7 +77,7 @@ def test_batches_and_leaders_change_nothing(kind):
 
 
 def looks(sieve, W, limits, monkeypatch):
-    """How many times 64 rows are looked at, for two vectors each time, when limits are given."""
+    """Count the tiles of 64 rows that are read with given limits."""
     seen = 0
 
     def counted(tile, v, u, slack):

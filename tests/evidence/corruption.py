@@ -1,4 +1,4 @@
-"""Proofs of fewest mistakes with something changed, and whether they are accepted."""
+"""Corrupted proofs of fewest mistakes, and whether the checker accepts them."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -9,7 +9,7 @@ from rosenblatt.evidence.proof import Proof
 
 
 def holds(found, proof):
-    """Whether it is accepted, as it is and as it is read from its file."""
+    """Return whether a proof is accepted, directly and after it is saved and read."""
     answers = set()
     for read in (lambda: proof, lambda: Proof.from_json(proof.to_json())):
         try:
@@ -21,7 +21,7 @@ def holds(found, proof):
 
 
 def corrupted(rng, proof, many):
-    """Proofs with one or two things changed."""
+    """Draw proofs with one or two changes."""
     ways = [_claim, _part, _part, _prices, _alike, _walk]
     ways += [node] * 6 + [weighting] * 6 + [_no_tree] if proof.tree is not None else []
     while many:
@@ -34,7 +34,7 @@ def corrupted(rng, proof, many):
 
 
 def altered(rng, numbers, low, high):
-    """One number changed, dropped or added, or two swapped."""
+    """Change, drop or add one number, or swap two."""
     numbers = list(numbers)
     at, new = int(rng.integers(len(numbers) + 1)), int(rng.integers(low, high))
     way = int(rng.integers(4))

@@ -1,4 +1,4 @@
-"""Disjoint conflicts: no line makes fewer mistakes than they say, and the proof holds."""
+"""Disjoint conflicts give a true lower bound on mistakes, with a proof that holds."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +19,7 @@ OVER = Deadline(-np.inf)
 
 
 def lower_bound(examples, w, deadline=NEVER):
-    """The bound by disjoint conflicts, from weights that are known, and its proof."""
+    """Return the bound by disjoint conflicts, from known weights, and its proof."""
     gap = Gap(examples, Search())
     gap.w = w
     bound_by_disjoint(gap, deadline)

@@ -1,4 +1,4 @@
-"""Forged proofs: whatever is written into one, it is accepted only if it holds in fractions."""
+"""Forged proofs are accepted only if they hold in fractions, whatever they contain."""
 
 import itertools
 import json
@@ -42,12 +42,12 @@ CLAIMS = ("separable", "quasi-separable", "inseparable", "at least 1 mistake")
 
 
 def examples_of(name, x0):
-    """The rows with any x0, even one that is refused at the door."""
+    """Create examples with any x0, even one that the public functions refuse."""
     return replace(Examples.from_arrays(*SETS[name]), x0=x0)
 
 
 def forged(name):
-    """Proofs about a set with its true fingerprint, and evidence of every kind."""
+    """Yield proofs with the true fingerprint of the data and all kinds of evidence."""
     width = len(SETS[name][0][0])
     for x0 in FLOATS:
         data = fingerprint(examples_of(name, x0))
@@ -61,7 +61,7 @@ def forged(name):
 
 
 def strangely_written(name):
-    """Numbers in every place that are none, or are none of Python's."""
+    """Yield proofs with values that are not Python integers, in every place."""
     data, part = fingerprint(examples_of(name, 1.0)), PARTS[name]
     width = len(SETS[name][0][0]) + 1
     for v in STRANGE:
@@ -85,7 +85,7 @@ def strangely_written(name):
 
 
 def holds(proof, name):
-    """Whether it proves its claim: an obvious checker in fractions."""
+    """Return whether a proof holds: an obvious checker in fractions."""
     numbers = [*proof.weights]
     for part in proof.conflicts:
         numbers += [*part.rows, *part.multipliers, part.rest]

@@ -16,7 +16,7 @@ ORDERS = ["cycle", "random-cycle", "shuffle", "first", "random"]
 
 
 def planted(seed, n=40, d=3, margin=0.1):
-    """Examples that w_f separates by at least a margin, and w_f."""
+    """Draw weights w_f, and examples that they separate by at least a margin."""
     rng = np.random.default_rng(seed)
     w = rng.standard_normal(d + 1)
     w /= np.linalg.norm(w)

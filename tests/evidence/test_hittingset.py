@@ -1,4 +1,4 @@
-"""The cheapest hitting set of conflicts is the fewest mistakes, whatever floats say; proved."""
+"""The cheapest hitting set of conflicts is found exactly and proved, despite rounding."""
 
 import itertools
 from fractions import Fraction
@@ -28,7 +28,7 @@ OVER = Deadline(-np.inf)
 
 
 def fewest_by_leaving_out(X, y, s=None, fit_intercept=True):
-    """The cheapest rows to leave out so that the rest is separable: all subsets, exactly."""
+    """Find the least cost of rows whose removal makes the rest separable, by trying all."""
     s = [1] * len(X) if s is None else s
     rows = range(len(X))
     subsets = itertools.chain.from_iterable(
@@ -54,7 +54,7 @@ def gap_of(X, y, s=None, x0=1.0):
 
 
 def solved(X, y, s=None, x0=1.0):
-    """The gap after hitting sets alone: closed, and its proof holds, written and read again."""
+    """Return the gap after hitting sets alone, with its proof checked after saving."""
     gap = gap_of(X, y, s, x0)
     narrow_by_hitting_sets(gap, NEVER)
     assert gap.closed
@@ -99,7 +99,7 @@ def test_sample_weights_are_the_costs_of_mistakes(xy, data):
 @given(its.labelled(min_rows=5, max_rows=9, max_columns=2))
 @settings(max_examples=n_cases(25))
 def test_thirds_of_a_weight_are_solved_exactly(xy):
-    """Weights that floats cannot add: the last leaf closes only if nothing is rounded."""
+    """Floats cannot add these weights: the last leaf closes only without rounding."""
     X, y = xy
     s = [0.1 + n / 3 for n in range(len(X))]
     gap = solved(X, y, s)
@@ -133,7 +133,7 @@ def test_dense_and_sparse_rows_have_the_same_distinct_rows():
 
 @pytest.mark.slow_without_jit
 def test_a_conflict_only_in_floating_point_is_refused():
-    """The finder invents conflicts: the optimum is found all the same, and proved."""
+    """The optimum is found and proved although the finder invents conflicts."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(14, 2)), rng.integers(0, 2, 14)
     gap = gap_of(X, y)
@@ -154,7 +154,7 @@ def test_a_conflict_only_in_floating_point_is_refused():
 
 @pytest.mark.slow_without_jit
 def test_hitting_sets_need_no_finder():
-    """Where floats cannot hold the rows, conflicts are sought exactly."""
+    """Conflicts are found exactly where floats cannot hold the rows."""
     X = np.array([[1.7e308], [-1.7e308], [1.0e308], [-1.5e308], [1.6e308]])
     y = np.array([0, 1, 1, 0, 0])
     assert not HittingSetSearch(gap_of(X, y)).finder.able

@@ -1,4 +1,4 @@
-"""Hostile sets: whatever the numbers, a verdict with its proof, and floats that really separate."""
+"""Hostile data get a verdict with a proof, and floats that really separate."""
 
 import math
 

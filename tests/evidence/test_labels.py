@@ -1,4 +1,4 @@
-"""More than two labels: verdict, margin, bound and proof by rows against rivals."""
+"""More than two labels: verdict, margin, bound and proof from pairs of classes."""
 
 import json
 from fractions import Fraction
@@ -21,7 +21,7 @@ from rosenblatt.examples import Examples, KeslerRows
 
 @st.composite
 def labelled(draw):
-    """Whole numbers with three or four labels, of which each comes at least once."""
+    """Draw rows of integers with three or four labels, all of them used."""
     K, d = draw(st.integers(3, 4)), draw(st.integers(1, 3))
     n = draw(st.integers(K, 10))
     numbers = st.lists(st.integers(-4, 4), min_size=n * d, max_size=n * d)
@@ -31,7 +31,7 @@ def labelled(draw):
 
 
 def written(X, y, x0=1.0):
-    """Every row against every rival, written out, x0 in it."""
+    """Write out each row against each competing class, x0 included."""
     tall, K = lecture.tall(X, x0), max(y) + 1
     rows = np.zeros((len(y), K - 1, K, tall.shape[1]))
     for n, k in enumerate(y):
@@ -41,7 +41,7 @@ def written(X, y, x0=1.0):
 
 
 def distances(W, X, y, x0=1.0):
-    """(w_y - w_r)·x in fractions, by row and rival."""
+    """Compute (w_y - w_r)·x in fractions, by row and competing class."""
     exact = [[Fraction(float(v)) for v in w] for w in np.ravel(W).reshape(max(y) + 1, -1)]
     flat = [v for w in exact for v in w]
     return [

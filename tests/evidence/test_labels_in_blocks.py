@@ -1,4 +1,4 @@
-"""More than two labels in blocks that are not all in memory: the same run, verdict and proof."""
+"""More than two labels in blocks give the same run, verdict and proof as in memory."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -23,7 +23,7 @@ from rosenblatt.read.plan import ColumnOptions
 
 
 def cut(examples, *ends):
-    """The same rows in blocks."""
+    """Cut rows into blocks."""
     edges = [0, *ends, examples.n]
     parts = [slice(a, b) for a, b in pairwise(edges) if a < b]
     blocks = [replace(examples, X=examples.X[part], y=examples.y[part]) for part in parts]
@@ -32,7 +32,7 @@ def cut(examples, *ends):
 
 @st.composite
 def points(draw):
-    """Some whole points with three labels or four, and where they are cut."""
+    """Draw points of integers with three or four labels, and where to cut them."""
     k = draw(st.integers(3, 4))
     n = draw(st.integers(k + 1, 14))
     y = [*range(k), *(draw(st.integers(0, k - 1)) for _ in range(n - k))]

@@ -1,4 +1,4 @@
-"""Many rows at once: sums, zeros and equal rows are settled in arrays, and as exactly."""
+"""Sums, zeros and equal rows of many rows are computed exactly in arrays."""
 
 from fractions import Fraction
 
@@ -116,7 +116,7 @@ def test_hash_collisions_do_not_merge_rows(form):
 
 
 def dependent(n):
-    """Rows with a column twice, of answers that no line, some line, and one line nearly gives."""
+    """Yield each verdict with rows of a repeated column, and labels near the border."""
     rng = np.random.default_rng(1)
     X = np.round(rng.standard_normal((n, 4)), 1)
     X[:, 3] = X[:, 0]
@@ -145,7 +145,7 @@ def test_few_rows_become_integers_whatever_the_dependencies(monkeypatch):
 
 
 def heavy_tails(n, d):
-    """Many zeros, some columns far larger than others and nearly alike: words and run lengths."""
+    """Create word counts: many zeros, and some columns far larger than others."""
     rng = np.random.default_rng(0)
     X = np.where(rng.random((n, d)) < 0.15, np.round(np.exp(rng.standard_normal((n, d))), 2), 0)
     X[:, -2] = np.round(np.exp(2 * rng.standard_normal(n) + 3))

@@ -1,4 +1,4 @@
-"""The fewest mistakes by all engines: every claim is true and proved, whenever it ends."""
+"""The fewest mistakes by all engines: every claim is true and proved at any time."""
 
 import inspect
 import itertools
@@ -48,7 +48,7 @@ ALONE = {
 
 
 def tiny(seed, most=9):
-    """A few rows of one to three columns: ties, duplicates, contradictions, weights."""
+    """Draw a few rows of one to three columns, with ties and contradictions."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(2, most + 1)), int(rng.integers(1, 4))
     X = rng.normal(size=(n, d))
@@ -63,7 +63,7 @@ def tiny(seed, most=9):
 
 
 def brute_force(X, y, s, intercept):
-    """What the fewest mistakes cost, in fractions."""
+    """Compute the cost of the fewest mistakes in fractions."""
     tall = [[Fraction(1)] * intercept + [Fraction(v) for v in x] for x in X.tolist()]
     rows = [tuple((2 * int(a) - 1) * v for v in x) for x, a in zip(tall, y, strict=True)]
     costs = [Fraction(1)] * len(X) if s is None else [Fraction(v) for v in s.tolist()]
@@ -72,7 +72,7 @@ def brute_force(X, y, s, intercept):
 
 
 def is_true(result, about, least):
-    """Nothing is claimed that is not so, and what is claimed is proved."""
+    """Check that all that a result claims is true and proved."""
     X, y, s, _ = about
     made = sum(Fraction(1) if s is None else Fraction(s[n]) for n in result.wrong.tolist())
     assert least <= made
@@ -103,7 +103,7 @@ def test_the_optimum_of_tiny_sets_matches_brute_force(part):
 
 
 def by_one_engine(kind, about):
-    """The result of an engine alone."""
+    """Return the result of one engine alone."""
     X, y, s, intercept = about
     examples = Examples.from_arrays(X, y, x0=float(intercept))
     examples = examples if s is None else examples.weighted(s)
@@ -147,7 +147,7 @@ TRACED = {inspect.getfile(module) for module in (hittingset, optimum, cells, few
 
 
 class CtrlC:
-    """Ctrl-C when so many lines of some files were run, or of some functions in them."""
+    """Ctrl-C after a number of lines of some files, or of some functions in them."""
 
     def __init__(self, lines, functions=()):
         self.left, self.functions = lines, functions

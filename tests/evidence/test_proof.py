@@ -1,4 +1,4 @@
-"""Proofs: what holds is accepted, what was changed is not."""
+"""Proofs that hold are accepted, and changed ones are refused."""
 
 import json
 import random
@@ -86,7 +86,7 @@ def test_minus_zero_counts_as_zero():
 
 
 def test_a_changed_text_is_not_accepted():
-    """Each proof's JSON with one character changed, dropped or added, 400 times over."""
+    """Change, drop or add one character in the JSON of each proof, 400 times."""
     rng = random.Random(0)
     refused = 0
     for name, proof in proofs().items():
@@ -112,7 +112,7 @@ def json_or_none(text):
 
 
 def corrupted(proof):
-    """Every way to change one thing of the evidence in multipliers."""
+    """Yield proofs with one change in their multipliers."""
     for p, part in enumerate(proof.conflicts):
         for i, (n, m) in enumerate(zip(part.rows, part.multipliers, strict=True)):
             rows, multipliers = list(part.rows), list(part.multipliers)
@@ -152,7 +152,7 @@ def test_changed_multipliers_are_not_accepted():
 
 
 def scaled_alike(changed, proof):
-    """Twice every multiplier is the same evidence."""
+    """Return whether both proofs have the same multipliers up to a factor."""
     return len(changed.conflicts) == len(proof.conflicts) and all(
         new.rows == old.rows
         and len(new.multipliers) == len(old.multipliers)
@@ -218,7 +218,7 @@ def test_products_too_close_to_zero_for_floats_are_resolved_exactly():
 
 @given(make.real_numbers(), st.data())
 def test_the_checker_agrees_with_fractions(labelled, draw):
-    """Any weights at all: accepted if and only if every product is positive as a fraction."""
+    """Weights are accepted if and only if every product is positive as a fraction."""
     X, y = labelled
     width = X.shape[1] + 1
     weights = draw.draw(st.lists(st.integers(-(2**70), 2**70), min_size=width, max_size=width))
@@ -288,7 +288,7 @@ PROOFS = {name: rest for name, *rest in every_kind_of_proof()}
 
 
 def other_data(y, weights):
-    """Yield what is wrong, and an X, a y and weights that no proof of this kind is about."""
+    """Yield invalid data: what is wrong with it, X, y and sample weights."""
     X, n = X_OF_PROOFS, len(X_OF_PROOFS)
     yield "a number", np.where(X == 4.0, 5.0, X), y, weights
     yield "NaN", np.where(X == 4.0, np.nan, X), y, weights

@@ -1,4 +1,4 @@
-"""Separable or not: the verdict is right, the proof holds, the margin is the widest."""
+"""Separability: the verdict is right, the proof holds, the margin is the widest."""
 
 import csv
 import math
@@ -27,7 +27,7 @@ SHAPES = [(30, 2), (60, 5), (200, 8)]
 
 
 def decided(X, y, **how):
-    """The answer, after its proof was checked."""
+    """Return the verdict after checking its proof."""
     s = rb.separability(X, y, **how)
     assert s.verdict != "undecided", s.reason
     assert s.proof.claim == s.verdict
@@ -38,7 +38,7 @@ def decided(X, y, **how):
 
 
 def tight(rng, n, d, margin):
-    """Rows of length about 1, all within twice `margin` of a random plane."""
+    """Draw rows of length about 1, all within twice `margin` of a random plane."""
     w = rng.normal(size=d + 1)
     w[0] *= 0.1  # so that both classes are large
     w /= np.linalg.norm(w)
@@ -392,7 +392,7 @@ def test_either_some_rows_conflict_or_some_weights_classify_all():
 
 
 class Interrupted(Examples):
-    """Rows that get Ctrl-C in one of the passes over them."""
+    """Rows that are interrupted by Ctrl-C in one of the passes over them."""
 
     passes = 0
 

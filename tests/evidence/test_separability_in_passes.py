@@ -1,4 +1,4 @@
-"""Separability in passes over blocks against all rows at once."""
+"""Separability in passes over blocks, compared with all rows in memory."""
 
 import pickle
 from fractions import Fraction
@@ -32,14 +32,14 @@ def cut(X, y, size, x0=1.0):
 
 
 class Travelling(InOrder):
-    """Blocks to which work travels, as to another machine."""
+    """Blocks on which work is pickled, as for another machine."""
 
     def each(self, work):
         return super().each(pickle.loads(pickle.dumps(work)))
 
 
 def agree(X, y, size, intercept=True):
-    """The verdict, the margin and a proof that holds, the same as on all rows at once."""
+    """Check that blocks give the same verdict, margin and proof as all rows at once."""
     whole = rb.separability(X, y, fit_intercept=intercept)
     blocks = cut(X, y, size, float(intercept))
     parts = separability_of(blocks)

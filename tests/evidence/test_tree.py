@@ -1,4 +1,4 @@
-"""A tree over blocking sets proves how few mistakes are possible, and nothing else is accepted."""
+"""A tree over conflicts proves a lower bound on mistakes, and nothing false is accepted."""
 
 import json
 import random
@@ -41,7 +41,7 @@ def proof_of(tree, cost=2, parts=PARTS, **more):
 
 
 def refused(proof, *about):
-    """The error that the proof does not hold, in a sentence of readable length."""
+    """Return the message that a proof does not hold, checking its length."""
     with pytest.raises(rb.ProofError) as error:
         proof.check(*(about or (X, Y)))
     assert str(error.value).endswith(".")
@@ -144,7 +144,7 @@ def test_endless_numbers_are_counted_and_get_a_short_sentence():
 
 @pytest.mark.parametrize("big", [2**52, 2**60, 2**64])
 def test_no_sum_is_rounded(big):
-    """Shares up to and past what floats and 64 bits hold, one too much each time."""
+    """Shares are checked exactly below and above the limits of floats and 64 bits."""
     exact = Weighting(3 * big, (0, 1, 2, 3, 4), (big,) * 5)
     assert proof_of(Tree((-1,), (exact,))).check(X, Y)
     shares = (big + 1, *(big,) * 4)
@@ -364,7 +364,7 @@ def part(examples, rows):
 
 
 def test_a_tree_may_be_deeper_than_the_recursion_limit():
-    """Ten thousand pairs of rows; the tree branches on each, and both branches cost 1."""
+    """The tree branches on ten thousand pairs of rows, and both branches cost 1."""
     many = 10_000
     about = (np.repeat(np.arange(many), 2)[:, None].astype(float), [0, 1] * many)
     parts = tuple(Conflict((2 * i, 2 * i + 1), (1, 1)) for i in range(3))
@@ -422,7 +422,7 @@ def test_a_malformed_file_with_a_valid_checksum_gets_one_sentence(change):
 
 
 def test_a_changed_text_of_any_kind_is_not_accepted():
-    """Each proof's JSON with one character changed, dropped or added."""
+    """Change, drop or add one character in the JSON of each proof."""
     rng = random.Random(0)
     weighted = EXAMPLES.weighted(WEIGHTS)
     kinds = [
@@ -447,7 +447,7 @@ def test_a_changed_text_of_any_kind_is_not_accepted():
 
 @pytest.mark.parametrize("times_over", [1, 2**40, 2**70])
 def test_the_checker_matches_a_simple_one_on_any_tree(times_over):
-    """True trees over any sets, most of them then changed; in numbers small and without end."""
+    """Compare verdicts on random true trees, most of them changed, in any numbers."""
     rng = np.random.default_rng(times_over % 1000)
     right = wrong = 0
     for _ in range(n_cases(150)):
@@ -484,7 +484,7 @@ KINDS = [(kind, weighted) for kind in trees.MADE for weighted in (False, True)]
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize(("kind", "weighted"), KINDS)
 def test_no_corrupted_proof_is_accepted_unless_it_is_true(kind, weighted):
-    """Whatever is changed, what is accepted claims no more than every line costs."""
+    """A changed proof is accepted only if its claim is still true."""
     rng = np.random.default_rng(7)
     refused, accepted = 0, 0
     for seed in range(n_cases(60)):

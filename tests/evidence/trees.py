@@ -1,4 +1,4 @@
-"""Slow, obvious proofs of how few mistakes are possible: every blocking set, and any true tree.
+"""Slow, obvious proofs of the fewest mistakes: all minimal conflicts, and random true trees.
 
 A set of rows blocks if some positive multipliers sum it to zero, and the smallest such sets have
 one choice of them. All are tried. What a set of rows that hits them all costs is then the
@@ -21,7 +21,7 @@ from rosenblatt.examples import Examples
 
 
 class Grown(NamedTuple):
-    """Data of a few rows, a true proof about them, and what mistakes cost at least, exactly."""
+    """A few rows, a true proof about them, and the exact least cost of mistakes."""
 
     X: np.ndarray
     y: np.ndarray
@@ -34,13 +34,13 @@ class Grown(NamedTuple):
 
 
 def signed(X, y, x0):
-    """The rows z in whole numbers."""
+    """Return the signed rows z as integers."""
     tall = np.column_stack((np.full(len(X), x0), X)) if x0 else np.asarray(X)
     return [[int(v) for v in row] for row in tall * np.asarray(y)[:, None]]
 
 
 def blocking(Z):
-    """Every smallest set of rows that blocks, with its multipliers."""
+    """Find all minimal conflicts, with their multipliers."""
     found = []
     for size in range(1, len(Z[0]) + 2):
         for rows in combinations(range(len(Z)), size):
@@ -54,7 +54,7 @@ def blocking(Z):
 
 
 def fewest(parts, costs):
-    """The least that rows cost of which every part has one."""
+    """Return the least cost of rows that hit every conflict."""
     rows = list(costs)
     chosen = (some for k in range(len(rows) + 1) for some in combinations(rows, k))
     return min(
@@ -65,7 +65,7 @@ def fewest(parts, costs):
 
 
 def merged_rows(X, y, costs):
-    """The rows that are alike, and what the first of each kind costs."""
+    """Group equal rows, and return the cost of each group."""
     groups = {}
     for n, key in enumerate(zip(map(tuple, X.tolist()), y.tolist(), strict=True)):
         groups.setdefault(key, []).append(n)
@@ -74,7 +74,7 @@ def merged_rows(X, y, costs):
 
 
 class Gardener:
-    """Grows a tree that proves that rows cost so much which hit all of some sets."""
+    """Builder of random trees that prove the cost of a hitting set."""
 
     def __init__(self, rng, sets, costs, need):
         self.rng, self.sets, self.costs, self.need = rng, sets, costs, need
@@ -98,7 +98,7 @@ class Gardener:
         self.grow(gone, kept | {n})
 
     def packed(self, alive, kept):
-        """Sets with shares that no open row is too cheap for, in any order."""
+        """Draw weights on conflicts that no open row is too cheap for."""
         over = int(self.rng.choice([1, 1, 2, 3, 6]))
         left = {n: cost * over for n, cost in self.costs.items()}
         shares = {}
@@ -114,7 +114,7 @@ class Gardener:
 
 
 def holds(tree, sets, costs, need):
-    """Whether a tree proves that rows cost so much: an obvious checker in fractions."""
+    """Return whether a tree proves a cost: an obvious checker in fractions."""
     for w in tree.weightings:
         if w.over <= 0 or len(w.sets) != len(w.shares) or not all(s > 0 for s in w.shares):
             return False
@@ -145,7 +145,7 @@ def _holds(left, tree, problem, gone, kept):
 
 
 def grown(seed, kind="tree", weighted=False):
-    """Few rows on which mistakes must be made, and a true proof of a kind; None without luck."""
+    """Draw a few rows that are not separable, with a true proof; sometimes None."""
     rng = np.random.default_rng(seed)
     n, d, x0 = int(rng.integers(4, 9)), int(rng.integers(1, 3)), float(rng.choice([0.0, 1.0, 1.0]))
     X = rng.integers(-2, 3, size=(n, d)).astype(float)

@@ -1,4 +1,4 @@
-"""A zoo of hostile sets: numbers at every edge of floats, and answers that hang by a bit.
+"""Hostile data: numbers at the limits of floats, and labels that depend on the last bit.
 
 `animal(seed)` is one set, the same for the same seed; `KINDS` names what is kept.
 """
@@ -12,7 +12,7 @@ TINY, HUGE = 5e-324, 1.7976931348623157e308
 
 
 class Animal(NamedTuple):
-    """Rows, answers, and x0 (0.0 without intercept)."""
+    """Rows, labels, and x0 (0.0 without intercept)."""
 
     X: np.ndarray
     y: np.ndarray
@@ -21,7 +21,7 @@ class Animal(NamedTuple):
 
 
 def animal(seed):
-    """One set of two to eight rows and one to four columns, of the kind that its seed says."""
+    """Draw two to eight rows of one to four columns, of a kind chosen by the seed."""
     rng = np.random.default_rng(seed)
     kind = list(KINDS)[seed % len(KINDS)]
     n, d = int(rng.integers(2, 9)), int(rng.integers(1, 5))
@@ -31,7 +31,7 @@ def animal(seed):
 
 
 def answers(rng, X, x0):
-    """By a line drawn at random, exactly; at times one of them is wrong."""
+    """Label rows by a random line, exactly; sometimes one label is wrong."""
     w = rng.integers(-9, 10, size=X.shape[1] + 1).tolist()
     if rng.random() < 0.5:  # near to where the data are
         w[0] = 0
@@ -45,17 +45,17 @@ def answers(rng, X, x0):
 
 
 def score(w, x):
-    """w·x as a fraction."""
+    """Compute w·x as a fraction."""
     return sum((Fraction(a) * Fraction(b) for a, b in zip(w, x, strict=True)), Fraction(0))
 
 
 def separates(w, animal):
-    """Whether y·(w·x) > 0 on every row, in fractions."""
+    """Return whether y·(w·x) > 0 on every row, in fractions."""
     return mistakes(w, animal) == 0
 
 
 def mistakes(w, animal):
-    """How many rows have y·(w·x) ≤ 0, in fractions."""
+    """Count the rows with y·(w·x) ≤ 0, in fractions."""
     w = [0.0, *w] if not animal.x0 else w
     X = animal.X if isinstance(animal.X, np.ndarray) else animal.X.toarray()
     rows = zip(X.tolist(), animal.y.tolist(), strict=True)
@@ -145,5 +145,5 @@ X0 = {  # besides none and 1
 
 
 def near_one(w):
-    """The same direction with its largest entry near 1."""
+    """Scale a vector to a largest entry near 1."""
     return np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
