@@ -25,7 +25,7 @@ from scipy.special import expit
 
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.fewest import Gap
-from rosenblatt.clock import NEVER, Deadline
+from rosenblatt.clock import Deadline
 from rosenblatt.engine import REORDER, UNCOUNTED, Kernel, helpers
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
@@ -125,7 +125,7 @@ class Landscape:
         A = np.ascontiguousarray(A)
         costs = np.asarray(np.bincount(where.ravel(), weights=costs))
         self.board = Board(A, np.ascontiguousarray(A.T), costs / costs.mean())
-        self.start = logistic(self.board, until=until)
+        self.start = logistic(self.board, until)
 
     def weights_of(self, v: Floats) -> Floats:
         """Convert weights for the scaled rows to augmented weights for the examples."""
@@ -214,7 +214,7 @@ class Walker:
             gap.offer(self.landscape.weights_of(middle))
 
 
-def logistic(board: Board, until: Deadline = NEVER) -> Floats:
+def logistic(board: Board, until: Deadline) -> Floats:
     """Fit a logistic regression to the board until the deadline."""
 
     def loss(w: Floats) -> tuple[float, Floats]:

@@ -273,10 +273,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute the scale factor of each row and its cosine with w.
-
-    Both are 0 for rows of extreme length.
-    """
+    """Compute each row's scale factor and cosine with w; both 0 for extreme lengths."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -413,10 +410,7 @@ def judge_pair(packed, start, v, u, error, places):
 
 
 def put(bits, start, places, count):
-    """Append the positions of set bits to `places`, and return the new count.
-
-    `start` is added to each.
-    """
+    """Append the positions of set bits, plus `start`, to `places`; return the new count."""
     while bits != 0:
         places[count] = start + ones((bits & -bits) - 1)
         bits &= bits - 1

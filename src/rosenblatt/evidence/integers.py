@@ -26,9 +26,6 @@ from rosenblatt.tables import list_entries, numbers_in, score_rows
 PRIMES = (2**31 - 1, 2**31 - 19, 2**31 - 61)  # the square of a remainder fits into 64 bits
 MANY = 64  # from this many undecided rows of a batch on, primes are tried first
 EXACT = 2.0**53  # all integers below this are exact as floats
-MANY_ROWS = 2**18
-FEW_PAIRS = 8  # pairs of equal rows with different labels that are reported
-MOST_PAIRS = 2**15  # of equal rows with different labels in a proof; more take long to check
 USUAL_BITS = 64  # exponents of the numbers in a table seldom differ by more
 HALF = np.uint64(32)
 
@@ -377,17 +374,6 @@ def codes_of_bits(X, odd, codes):  # type: ignore[no-untyped-def]
 
 
 add_up_bits = Kernel(codes_of_bits, work=one_pass)
-
-
-def find_contradicting_pairs(examples: Examples) -> list[tuple[int, int]]:
-    """Return a few pairs of equal rows with different labels.
-
-    Data of very many rows are not searched: sorting their hash codes takes too long.
-    """
-    if examples.n > MANY_ROWS:
-        return []
-    firsts = ((int(yes[0]), int(no[0])) for yes, no in contradictions(examples))
-    return sorted((min(pair), max(pair)) for pair in firsts)[:FEW_PAIRS]
 
 
 def contradictions(

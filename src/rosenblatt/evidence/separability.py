@@ -36,12 +36,10 @@ from rosenblatt.evidence.decision import (
 )
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
-    MOST_PAIRS,
     Total,
     add_totals,
     contradictions,
     exact_products,
-    find_contradicting_pairs,
     integer_rows,
     is_quick,
     rank_at_least,
@@ -75,6 +73,9 @@ MOST_WORKING = 4096  # rows of a working set, or more if there are many features
 SAMPLE = 64  # rows of each block in the first working set
 MOST_NEAR = 256  # rows on the margin that a block reports
 MOST_OFF = 64  # rows outside a span that a block reports
+MOST_PAIRS = 2**15  # of equal rows with different labels in a proof; more take long to check
+MANY_ROWS = 2**18  # among more, searching for equal rows takes longer than deciding
+FEW_PAIRS = 8  # pairs of equal rows with different labels that are reported
 
 
 def separability(
@@ -494,8 +495,10 @@ class _Search(Blocks):
                 support=found.support,
                 scaled=Guarantee(radius, scaled),
             )
-        pairs = find_contradicting_pairs(self.working)
-        conflicts = [*self.conflicts, *(self._renumber(Conflict(pair, (1, 1))) for pair in pairs)]
+        equal = contradictions(self.working) if self.working.n <= MANY_ROWS else ()
+        pairs = (sorted((int(yes[0]), int(no[0]))) for yes, no in equal)
+        few = [Conflict((i, j), (1, 1)) for i, j in sorted(pairs)[:FEW_PAIRS]]
+        conflicts = [*self.conflicts, *map(self._renumber, few)]
         distinct = {one.rows: one for one in conflicts}
         return replace(
             result,
