@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
-from rosenblatt.algorithms.faces import Directions, Vector, dot, rounded, unit_floats
+from rosenblatt.algorithms.faces import Directions, Vector, dot, round_to_floats, to_unit_length
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.simplices import (
     FOUND,
@@ -148,12 +148,12 @@ class Flat:
         return len(self.rows)
 
     @classmethod
-    def whole(cls, rows: list[Vector]) -> Flat:
+    def of_all(cls, rows: list[Vector]) -> Flat:
         """Create the space of all weights, without pivots."""
-        Z = np.array([unit_floats(z) for z in rows]).T.copy()
+        Z = np.array([to_unit_length(z) for z in rows]).T.copy()
         return cls((), np.eye(len(Z)), Z, ROUNDED)
 
-    def fixed(self, n: int, exact: list[Vector]) -> Flat:
+    def fix(self, n: int, exact: list[Vector]) -> Flat:
         """Return the part of the subspace orthogonal to row n, which becomes a pivot."""
         length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
         # Orthonormal columns that are orthogonal to the row, from Householder's reflection.
@@ -162,23 +162,23 @@ class Flat:
         v[k] += math.copysign(1.0, v[k])
         H = np.eye(len(v)) - np.outer(v, v * (2 / float((v * v).sum())))
         Q = np.delete(H, k, axis=1)
-        rows, basis = _product(Q.T, self.rows), self.basis @ Q
+        rows, basis = _multiply(Q.T, self.rows), self.basis @ Q
         rows[:, n] = 0.0
         pivots = (*self.pivots, n)
         short = (rows**2).sum(axis=0) < SHORT**2
         for k in np.flatnonzero(short & rows.any(axis=0)).tolist():
-            rest = _orthogonal(exact[k], [exact[p] for p in pivots])
-            rows[:, k] = unit_floats(rest) @ basis if any(rest) else 0.0
+            rest = _project_out(exact[k], [exact[p] for p in pivots])
+            rows[:, k] = to_unit_length(rest) @ basis if any(rest) else 0.0
         # An error in the pivot rotates the subspace, and rows of length 1 with it.
         return Flat(pivots, basis, rows, self.error * (1 + 1.1 / length) + ROUNDED)
 
 
-def _product(A: Floats, B: Floats) -> Floats:
+def _multiply(A: Floats, B: Floats) -> Floats:
     """Multiply a small matrix A by B without starting threads."""
     return np.asarray((A[:, :, None] * B).sum(axis=1))
 
 
-def _orthogonal(z: Vector, pivots: list[Vector]) -> Vector:
+def _project_out(z: Vector, pivots: list[Vector]) -> Vector:
     """Project z onto the orthogonal complement of pivots, up to a positive factor."""
     orthogonal: list[Vector] = []
     for row in (*pivots, z):
@@ -198,10 +198,10 @@ def equalize(rows: list[Vector]) -> list[Vector]:
     """
     if not rows:
         return rows
-    Z = np.array([unit_floats(z) for z in rows])
-    squares, axes = np.linalg.eigh(_product(Z.T, Z) / len(Z))
+    Z = np.array([to_unit_length(z) for z in rows])
+    squares, axes = np.linalg.eigh(_multiply(Z.T, Z) / len(Z))
     lengths = np.sqrt(squares.clip(LEAST_SPREAD * squares[-1]))
-    A = _product(axes * (lengths[0] / lengths), axes.T)
+    A = _multiply(axes * (lengths[0] / lengths), axes.T)
     whole = np.rint(A * GRAIN).astype(np.int64).tolist()
     return [tuple(dot(row, z) for row in whole) for z in rows]
 
@@ -257,7 +257,7 @@ class Enumeration:
             for each in self.arrangement.pivots():
                 self._examine(each)
             return True
-        flat = Flat.whole(self.rows)
+        flat = Flat.of_all(self.rows)
         if self.cut:  # all threads mark rows together
             marks, nodes = self._initial_marks(flat), np.zeros(1, dtype=np.int64)
             self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
@@ -282,7 +282,7 @@ class Enumeration:
         with self.lock:
             if cost < self.below:
                 self.cost, self.exact = cost + self.directions.always, self.directions.weights(w)
-                inside = rounded(self.exact)
+                inside = round_to_floats(self.exact)
                 count = self.true_costs.total(self.judge.wrong(inside))
                 if count < self.attained:
                     self.attained, self.w = count, inside
@@ -312,7 +312,7 @@ class Enumeration:
 
     def _fix(self, flat: Flat, n: int) -> None:
         """Add row n to the pivots, and enumerate all pivots that may follow it."""
-        flat = flat.fixed(n, self.rows)
+        flat = flat.fix(n, self.rows)
         pivots = self._next_pivots(flat)
         if flat.dimension == 3:
             self._turn(flat, pivots)
@@ -343,7 +343,7 @@ class Enumeration:
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
         if flat.dimension - 1 not in self.cuts and len(candidates):
-            self._next_pivots(flat.fixed(int(candidates[len(candidates) // 2]), self.rows))
+            self._next_pivots(flat.fix(int(candidates[len(candidates) // 2]), self.rows))
         times, cuts = self.cuts.get(flat.dimension - 1, (1, 0))
         return FEWEST_CUTS + len(candidates) * cuts // times
 

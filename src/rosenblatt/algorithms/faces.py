@@ -92,7 +92,8 @@ class Arrangement:
             table, over, _ = flint.fmpz_mat([*chosen, *rows]).transpose().rref()
             sign = 1 if over > 0 else -1
             combined = [
-                _plain([sign * int(table[i, p + k]) for i in range(p)]) for k in range(len(rows))
+                _divide_by_gcd([sign * int(table[i, p + k]) for i in range(p)])
+                for k in range(len(rows))
             ]
             small = Arrangement(combined, self.costs[[*pivots, *on]])
             found = fewest(small, int(small.costs.sum()) + 1)
@@ -106,7 +107,7 @@ class Arrangement:
             wanted = [flint.fmpq(v.numerator, v.denominator) for v in values]
             shares = (P * P.transpose()).solve(flint.fmpq_mat(len(wanted), 1, wanted))
             aside = [Fraction(int(v.p), int(v.q)) for v in (shares.transpose() * P).entries()]
-            along = nudged(along, aside, self.rows)
+            along = nudge(along, aside, self.rows)
         return place.cost + beside, along
 
 
@@ -232,12 +233,12 @@ class Directions:
         each: dict[Vector, int] = {}  # cost of each signed row y·x, in integers
         table = zip(*(column.values for column in self.columns), strict=True)
         for row, y, cost in zip(table, examples.y[kept].tolist(), costs.tolist(), strict=True):
-            z = _plain([y * v << shift for v, shift in zip(row, shifts, strict=True)])
+            z = _divide_by_gcd([y * v << shift for v, shift in zip(row, shifts, strict=True)])
             each[z] = each.get(z, 0) + cost
         merged, self.always = _merge_opposite(each)
         self.rows = [z for z, cost in merged.items() if cost]
         self.cancelled = [z for z, cost in merged.items() if not cost]
-        self.independent = independent(self.rows)
+        self.independent = independent_columns(self.rows)
         rows = [tuple(z[j] for j in self.independent) for z in self.rows]
         worth = np.array([merged[z] for z in self.rows], dtype=costs.dtype)
         self.arrangement = Arrangement(rows, worth)
@@ -250,7 +251,7 @@ class Directions:
         for j in range(len(full)):
             if any(dot(full, z) == 0 for z in self.cancelled):
                 aside = [Fraction(i == j) for i in range(len(full))]
-                full = nudged(full, aside, self.rows + self.cancelled)
+                full = nudge(full, aside, self.rows + self.cancelled)
         raw = [v / c.unit for v, c in zip(full, self.columns, strict=True)]
         if not self.examples.x0:
             return [Fraction(0), *raw]
@@ -308,18 +309,18 @@ def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
     return sum(p * q for p, q in zip(a, b, strict=True))
 
 
-def whole(w: Sequence[Fraction]) -> Vector:
+def clear_denominators(w: Sequence[Fraction]) -> Vector:
     """Scale a vector of fractions to integers without a common divisor."""
     common = math.lcm(*(v.denominator for v in w))
-    return _plain([int(v * common) for v in w])
+    return _divide_by_gcd([int(v * common) for v in w])
 
 
-def _plain(numbers: Sequence[int]) -> Vector:
+def _divide_by_gcd(numbers: Sequence[int]) -> Vector:
     divisor = math.gcd(*numbers) or 1
     return tuple(v // divisor for v in numbers)
 
 
-def independent(rows: Sequence[Vector]) -> list[int]:
+def independent_columns(rows: Sequence[Vector]) -> list[int]:
     """Return the leftmost linearly independent columns of the rows."""
     if not rows:
         return []
@@ -336,13 +337,13 @@ def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector
     spans, count = flint.fmpz_mat(len(pivots), dimension, entries).nullspace()
     if count > 2:
         return None
-    u, v = (_plain([int(spans[i, j]) for i in range(dimension)]) for j in range(2))
+    u, v = (_divide_by_gcd([int(spans[i, j]) for i in range(dimension)]) for j in range(2))
     return u, v
 
 
-def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
+def nudge(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
     """Move weights towards `aside` so little that no nonzero score changes sign."""
-    p, q = whole(along), whole(aside)
+    p, q = clear_denominators(along), clear_denominators(aside)
     least = Fraction(max(1, math.isqrt(dot(p, p))), 1 + math.isqrt(dot(q, q)))
     for z in rows:
         product, change = dot(p, z), dot(q, z)
@@ -351,13 +352,13 @@ def nudged(along: Weights, aside: Weights, rows: Iterable[Vector]) -> Weights:
     return [a + least * b for a, b in zip(p, q, strict=True)]
 
 
-def rounded(w: Sequence[Fraction]) -> Floats:
+def round_to_floats(w: Sequence[Fraction]) -> Floats:
     """Scale fractions to a largest absolute value of 1, and round them to floats."""
     largest = max(abs(v) for v in w) or Fraction(1)
     return np.array([float(v / largest) for v in w])
 
 
-def unit_floats(z: Vector) -> Floats:
+def to_unit_length(z: Vector) -> Floats:
     """Scale an integer vector, however large, to a float vector of length 1."""
     scale = 1 << max(abs(v).bit_length() for v in z)
     x = np.array([v / scale for v in z])

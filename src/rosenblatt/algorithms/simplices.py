@@ -179,7 +179,7 @@ def add_gains(scores, size, error, scratch):
         scratch.gains[v] += gain + slopes * error
 
 
-def side(corners, scores, size):
+def choose_edge(corners, scores, size):
     """Return the edge of a simplex to halve: long, with many sign changes."""
     m = scores.shape[0]
     a, b, most = 0, 1, -1.0
@@ -223,7 +223,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
                 continue
             old, new, size = scores[level], scores[level + 1], known[level, 0]
             if seen == 0:
-                sides[level, 0], sides[level, 1] = side(corners[level], old, size)
+                sides[level, 0], sides[level, 1] = choose_edge(corners[level], old, size)
             known[level, 2] += 1
             if level < path:
                 seen = (part >> (m + level)) & 1
@@ -271,7 +271,7 @@ def begin_with(rows, part, scores, which, corners):
             scores[v, n] = corners[v, v] * rows[v, n]
 
 
-def frame(rows, n):
+def find_basis(rows, n):
     """Compute an orthonormal basis of the plane orthogonal to row n.
 
     Return it and the length of the row.
@@ -394,7 +394,7 @@ def sweep(crossings, near):
 def turn(rows, costs, pivots, bounds, limit, error, crossings):
     """Bound the cost of the weights orthogonal to each pivot row from below."""
     for i in range(len(pivots)):
-        first, second, length = frame(rows, pivots[i])
+        first, second, length = find_basis(rows, pivots[i])
         project(rows, costs, first, second, crossings)
         near = 16 * (error * (1 + 1.1 / length) + ROUNDED) / SMALL
         bounds[i] = count(crossings) if near * len(crossings.bins) < 1.0 else 0
@@ -406,7 +406,7 @@ def turn(rows, costs, pivots, bounds, limit, error, crossings):
 def bind() -> None:
     """Register the helper functions of the compiled loops with Numba."""
     helpers(halve, add_gains, fastmath=REORDER, **UNCOUNTED)
-    loops = sort_out, relax, side, begin_with, frame, project, count, sort, sweep
+    loops = sort_out, relax, choose_edge, begin_with, find_basis, project, count, sort, sweep
     helpers(*loops, **UNCOUNTED)
 
 

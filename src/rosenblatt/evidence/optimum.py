@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells
 from rosenblatt.algorithms.descent import descend, sprint
-from rosenblatt.algorithms.faces import whole
+from rosenblatt.algorithms.faces import clear_denominators
 from rosenblatt.algorithms.fewest import Engine, Gap, Search, try_starts
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch
 from rosenblatt.costs import Costs
@@ -284,7 +284,7 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
     gap.done = True
     gap.offer(optimum.w)
     if optimum.cost < gap.cost:  # rounding made the best line cost more: try other multiples
-        weights = whole(optimum.exact if examples.x0 else optimum.exact[1:])
+        weights = clear_denominators(optimum.exact if examples.x0 else optimum.exact[1:])
         rows = examples.kept.astype(np.intp)
         products = exact_products(weights, examples.merged(), rows.tolist())
         offer_separator(gap, rows[[product > 0 for product in products]], optimum.cost)
