@@ -70,9 +70,9 @@ class SolverProgress(StatusLine):
     def tell(self, point: Point, passes: int) -> None:
         """Store the latest solution, and update the status line if it is due."""
         self.point, self.passes = point, passes
-        known = "no separator yet"
+        known = "no separating weights yet"
         if point.lower > 0:
-            known = f"a separator is found; its margin is within {point.gap:.1e} of the widest"
+            known = f"separating weights with a margin within {point.gap:.1e} of the widest"
         self.update(lambda: f"{plural(passes, 'pass', 'passes')}; {known}")
 
 
