@@ -316,8 +316,8 @@ def test_mean_and_deviation_do_not_depend_on_batch_boundaries(numbers, ends):
     whole.add(np.array(numbers))
     for part in np.split(np.array(numbers), sorted(ends)):
         parted.add(part)
-    assert whole.found() == parted.found()
-    mean, spread = whole.found()
+    assert whole.mean_and_spread() == parted.mean_and_spread()
+    mean, spread = whole.mean_and_spread()
     assert min(numbers) <= mean <= max(numbers)
     unit = max(map(abs, numbers)) or 1.0
     grain = 5e-324 / unit  # between two of the smallest floats there is none

@@ -19,7 +19,7 @@ from rosenblatt.read.columns import DECIMALS, Number, Parsed, Styles
 from rosenblatt.read.csv import Dialect, parse
 from rosenblatt.read.data import read_batches, read_data, read_schema, read_whole
 from rosenblatt.read.encoding import Encoding, TargetColumn, interleave_columns
-from rosenblatt.read.plan import ColumnOptions, Plan, check_column_names, options_to_verify
+from rosenblatt.read.plan import ColumnOptions, Plan, options_to_verify, resolve_columns
 from rosenblatt.read.source import check_duplicate_names
 
 pytestmark = pytest.mark.slow_without_jit  # nothing here is a kernel
@@ -56,7 +56,7 @@ def test_named_columns_are_found_in_linear_time():
     dialect = Dialect(",", None, True, tuple(names))
     Counted.compared = 0
     wishes = options_to_verify(plan, names, Source("d.csv", "d.csv"))
-    check_column_names(names, replace(wishes, ignore=tuple(counted)))
+    resolve_columns(names, replace(wishes, ignore=tuple(counted)))
     parse(dialect, b",".join([b"1"] * len(names)), counted, pa.string())
     assert Counted.compared < 20 * len(names)
 
@@ -142,7 +142,7 @@ def test_every_notation_of_a_number_starts_like_a_number(text):
     is_number = any(Parsed(texts, decimal).fits[0] for decimal in DECIMALS)
     styles = Styles()
     assert styles.add(texts, np.ones(1, dtype=int), np.zeros(1, dtype=bool)) == is_number
-    assert styles.looks == is_number
+    assert styles.number_like == is_number
 
 
 @pytest.mark.parametrize("read", [read_whole, lambda *given: list(read_batches(*given))])

@@ -483,7 +483,8 @@ class Styles:
     """Counts of the ways in which a column of text writes numbers."""
 
     def __init__(self) -> None:
-        self.looks = self.certain = self.commas = 0  # `looks` includes numbers with a unit
+        self.number_like = 0  # numbers, possibly with a unit
+        self.commas = self.certain_commas = 0  # the comma may be, or must be, a decimal mark
         self.fits = dict.fromkeys(DECIMALS, 0)
         self.marks: Counter[str] = Counter()
         self.example: str | None = None
@@ -500,9 +501,9 @@ class Styles:
         looks = dot | comma
         marks = pc.coalesce(parsed["."].marks, parsed[","].marks)
         bare = pc.fill_null(pc.equal(marks, ""), False).to_numpy(zero_copy_only=False)
-        self.looks += int(counts[looks].sum())
+        self.number_like += int(counts[looks].sum())
         self.commas += int(counts[comma & bare].sum())
-        self.certain += int(counts[comma & ~dot & bare].sum())
+        self.certain_commas += int(counts[comma & ~dot & bare].sum())
         for decimal, one in parsed.items():
             self.fits[decimal] += int(counts[one.fits].sum())
         odd = np.flatnonzero(looks & ~numeric)

@@ -34,12 +34,11 @@ from rosenblatt.read.encoding import Encoding, TargetColumn
 from rosenblatt.read.plan import (
     ColumnOptions,
     Plan,
-    check_column_names,
+    collect_statistics,
     decide_columns,
-    find_columns,
     make_plan,
     options_from_plan,
-    survey_columns,
+    resolve_columns,
 )
 from rosenblatt.read.source import (
     Layout,
@@ -456,9 +455,9 @@ def split(
     """
     table = data.table.take(data.rows[train])
     options = options_from_plan(options, data.plan)
-    surveys = survey_columns(table, options, data.name)
-    del surveys[data.plan.target.column]
-    columns, _ = decide_columns(table, surveys, options, data.name)
+    all_stats = collect_statistics(table, options, data.name)
+    del all_stats[data.plan.target.column]
+    columns, _ = decide_columns(table, all_stats, options, data.name)
     made = replace(data.plan, encoding=Encoding(columns, options.missing))
     others = data.table.take(data.rows[test])
     return encode_rows(made, table, data.name)[0], encode_rows(made, others, data.name)[0]
@@ -533,10 +532,8 @@ def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout
     """
     if format_of(source, layout) != "CSV":
         return layout
-    names = csv.find_dialect(source, layout).names
-    check_column_names(names, options)
-    as_text = find_columns(names, options.categories, "category")
-    as_text += find_columns(names, options.texts, "text")
+    requested = resolve_columns(csv.find_dialect(source, layout).names, options)[2]
+    as_text = [name for name, kind in requested.items() if kind != "number"]
     return replace(layout, types=dict.fromkeys(as_text, pa.string()))
 
 

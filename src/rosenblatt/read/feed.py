@@ -279,7 +279,7 @@ def read_columns(
     cells = {name: flatten(table.column(name)) for name in names}
     columns = [to_numbers(c).to_numpy(zero_copy_only=False) for c in cells.values()]
     X, squares = interleave_columns(columns) if names else (np.empty((table.num_rows, 0)), 0.0)
-    y = labels_of(table.column(feed.target))
+    y = read_labels(table.column(feed.target))
     reasons: dict[int, str] = {}
     good = np.ones(len(X), dtype=bool)
     if not squares < LARGE**2:  # a number is missing, infinite, too large or rounded
@@ -324,7 +324,7 @@ def read_columns(
     return batch.without(reasons, rows=rows)
 
 
-def labels_of(column: Any, parse: Callable[[str], Any] | None = None) -> NDArray[Any]:
+def read_labels(column: Any, parse: Callable[[str], Any] | None = None) -> NDArray[Any]:
     """Convert a target column to an array of labels, None where one is missing.
 
     A missing label among numbers may be NaN. Text is converted by `parse`, by default to a number

@@ -26,7 +26,7 @@ from rosenblatt.errors import (
 )
 from rosenblatt.read.columns import null_where, split_entries
 from rosenblatt.read.encoding import interleave_columns
-from rosenblatt.read.feed import Batch, Chunk, labels_of, parse_by_halves
+from rosenblatt.read.feed import Batch, Chunk, parse_by_halves, read_labels
 from rosenblatt.read.source import Layout, Source, WholeLines
 from rosenblatt.read.types import convert, find_types
 from rosenblatt.tables import DIGITS, LARGE, find_large, first_changed
@@ -316,7 +316,7 @@ class JsonFeed:
         if not squares < LARGE**2:  # a number may be too large, or rounded
             return None
         lines, names = np.arange(len(X)), tuple(used)
-        return Batch(chunk, X, labels_of(y, str), lines, names, raw=True)
+        return Batch(chunk, X, read_labels(y, str), lines, names, raw=True)
 
     def read_rows(self, chunk: Chunk) -> Batch:
         """Read the rows of a chunk one by one."""
@@ -372,7 +372,7 @@ class LibsvmFeed:
         except BadCellError as error:
             raise ValueError(error.what) from None
         ends = np.cumsum(np.bincount(row, minlength=n)).tolist() if n else []
-        labels = labels_of(batch.column(LABEL)).tolist() if n else []
+        labels = read_labels(batch.column(LABEL)).tolist() if n else []
         index, value = index.tolist(), value.tolist()
         return [
             (int(at), dict(zip(index[begin:end], value[begin:end], strict=True)), label)

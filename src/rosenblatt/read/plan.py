@@ -48,7 +48,7 @@ from rosenblatt.read.encoding import (
 )
 from rosenblatt.read.lines import ENTRIES, LABEL
 from rosenblatt.read.source import Source
-from rosenblatt.read.types import MAX_LABELS, Survey, parts
+from rosenblatt.read.types import MAX_LABELS, ColumnStatistics, split_rows
 from rosenblatt.tables import LARGE
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
@@ -109,30 +109,30 @@ def make_plan(table: Any, options: ColumnOptions, name: str) -> Plan:
     The table is an Arrow table or a FileTable, which is read once, and once more if words are
     counted. Messages call it `name`.
     """
-    surveys, names = survey_columns(table, options, name), table.schema.names
-    column, guessed = _find_target(names, surveys, options, name)
-    any_values = surveys[column].requested == "category" or options.known is not None
-    target = _decide_labels(surveys[column], column, (options.positive, any_values), name)
-    features = {n: survey for n, survey in surveys.items() if n != column}
+    all_stats, names = collect_statistics(table, options, name), table.schema.names
+    column, guessed = _find_target(names, all_stats, options, name)
+    any_values = all_stats[column].requested == "category" or options.known is not None
+    target = _decide_labels(all_stats[column], column, (options.positive, any_values), name)
+    features = {n: stats for n, stats in all_stats.items() if n != column}
     columns, notes = decide_columns(table, features, options, name)
     stop_words = tuple(sorted(options.vocabulary.stop_words))
     return Plan(Encoding(columns, options.missing, stop_words), target, guessed, notes)
 
 
 def decide_columns(
-    table: Any, features: dict[str, Survey], options: ColumnOptions, name: str
+    table: Any, features: dict[str, ColumnStatistics], options: ColumnOptions, name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
     """Decide the features of a table; return their columns and notes for the user."""
-    empty = {n: survey for n, survey in features.items() if survey.is_empty}
+    empty = {n: stats for n, stats in features.items() if stats.is_empty}
     notes: list[str | Message] = []
     if empty:
         notes.append(f"{join_words([quote_column(n) for n in empty])} left out: no values")
-    used = {n: survey for n, survey in features.items() if n not in empty}
+    used = {n: stats for n, stats in features.items() if n not in empty}
     kinds, styles = _decide_kinds(used, options, name)
     read_as = {"category": "categories", "text": "words", "id": "ids"}
-    for n, survey in used.items():
-        if not survey.requested and kinds[n] in read_as and survey.looks_like_numbers:
-            example = shorten(survey.styles.example or "")
+    for n, stats in used.items():
+        if not stats.requested and kinds[n] in read_as and stats.looks_like_numbers:
+            example = shorten(stats.styles.example or "")
             note = f'{quote_column(n)} looks like numbers ("{example}") but is read as '
             number = with_column("number", n)
             notes.append(Message(f"{note}{read_as[kinds[n]]}; ", number, " reads it as numbers"))
@@ -161,18 +161,19 @@ def decide_columns(
     return columns, tuple(notes)
 
 
-def survey_columns(table: Any, options: ColumnOptions, name: str) -> dict[str, Survey]:
+def collect_statistics(
+    table: Any, options: ColumnOptions, name: str
+) -> dict[str, ColumnStatistics]:
     """Return the statistics of all columns that are not ignored."""
     schema, names = table.schema, table.schema.names
-    ignored = set(find_columns(names, options.ignore, "ignore"))
+    ignored, target, forced = resolve_columns(names, options)
     if options.known is not None:
         ignored |= set(names).difference(column.name for column in options.known)
-    target = options.target and find_column(names, options.target, "target")
-    forced, entries = requested_kinds(names, options), None
+    entries = None
     if names == [LABEL, ENTRIES]:  # a LIBSVM file
         kind = schema.types[-1]
         entries = ENTRIES if is_text(kind) or pa.types.is_map(kind) else None
-    surveys = {}
+    all_stats = {}
     for n, kind in zip(names, schema.types, strict=True):
         if n in ignored and n != target:
             continue
@@ -184,27 +185,33 @@ def survey_columns(table: Any, options: ColumnOptions, name: str) -> dict[str, S
         if request == "category" or (most and pa.types.is_dictionary(kind)):
             most = None  # all
         may_be_target = n == target if target else n != entries
-        surveys[n] = Survey(kind, most, may_be_target, n == entries and not request, request)
-    for part in parts(table):
+        all_stats[n] = ColumnStatistics(
+            kind, most, may_be_target, n == entries and not request, request
+        )
+    for part in split_rows(table):
         bad = []
-        for n, survey in surveys.items():
+        for n, stats in all_stats.items():
             try:
-                survey.add(part.column(n), n)
+                stats.add(part.column(n), n)
             except BadCellError as error:
                 bad.append(error)
         if bad:
             raise min(bad, key=lambda cell: cell.row)
-    if not any(survey.rows for survey in surveys.values()):
+    if not any(stats.rows for stats in all_stats.values()):
         raise DataError(f"{name} has no rows, only the names of columns.")
-    return surveys
+    return all_stats
 
 
-def check_column_names(names: Sequence[str], options: ColumnOptions) -> None:
-    """Raise UsageError if the options name a column that does not exist."""
-    find_columns(names, options.ignore, "ignore")
-    if options.target is not None:
-        find_column(names, options.target, "target")
-    requested_kinds(names, options)
+def resolve_columns(
+    names: Sequence[str], options: ColumnOptions
+) -> tuple[set[str], str | None, dict[str, str]]:
+    """Return the ignored columns, the target and the requested kinds of columns.
+
+    Raises UsageError if the options name a column that does not exist.
+    """
+    ignored = set(find_columns(names, options.ignore, "ignore"))
+    target = None if options.target is None else find_column(names, options.target, "target")
+    return ignored, target, requested_kinds(names, options)
 
 
 def find_column(names: Sequence[str], given: str, parameter: str) -> str:
@@ -250,17 +257,17 @@ def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> 
 
 
 def _find_target(
-    names: list[str], surveys: dict[str, Survey], options: ColumnOptions, name: str
+    names: list[str], all_stats: dict[str, ColumnStatistics], options: ColumnOptions, name: str
 ) -> tuple[str, str]:
     """Return the target column and, if it was guessed, the reason."""
     if options.target is not None:
         return find_column(names, options.target, "target"), ""
-    if any(survey.entries for survey in surveys.values()):
+    if any(stats.entries for stats in all_stats.values()):
         return LABEL, ""
-    two = [n for n, s in surveys.items() if len(s.labels) == 2]
+    two = [n for n, s in all_stats.items() if len(s.labels) == 2]
     few = two or [
         n
-        for n, s in surveys.items()
+        for n, s in all_stats.items()
         if not s.requested and is_text(s.type) and not s.is_empty
         if 2 < len(s.labels) <= FEW and s.kind == "category"
     ]
@@ -275,9 +282,9 @@ def _find_target(
         )
     # Columns with a usual name come first, then the last and the first column of the table, if
     # their values could be labels, then columns with few values.
-    ends = list(surveys)[-1:] + list(surveys)[:1]
-    usual = [n for n in surveys if n.strip().casefold() in USUAL_TARGETS]
-    likely = [n for n in (*usual, *ends) if _could_be_labels(surveys[n])]
+    ends = list(all_stats)[-1:] + list(all_stats)[:1]
+    usual = [n for n in all_stats if n.strip().casefold() in USUAL_TARGETS]
+    likely = [n for n in (*usual, *ends) if _could_be_labels(all_stats[n])]
     likely = list(dict.fromkeys((*likely, *few)))
     if not likely:
         raise DataError(
@@ -294,29 +301,29 @@ def _find_target(
     )
 
 
-def _could_be_labels(survey: Survey) -> bool:
+def _could_be_labels(stats: ColumnStatistics) -> bool:
     """Check whether a column has few values, which look like labels."""
-    labels = _sort_labels(survey)
+    labels = _sort_labels(stats)
     if not 2 <= len(labels) <= FEW:
         return False
     try:
-        check_labels(labels, survey.rows, "", "")
+        check_labels(labels, stats.rows, "", "")
     except DataError:
         return len(labels) == 2
     return True
 
 
 def _decide_labels(
-    survey: Survey, column: str, request: tuple[str | None, bool], name: str
+    stats: ColumnStatistics, column: str, request: tuple[str | None, bool], name: str
 ) -> TargetColumn:
     """Return the target with its labels; raise DataError if they do not look like labels.
 
     If a positive label is given, all other values together are the negative label.
     """
-    check_readable(survey.type, name, column)
+    check_readable(stats.type, name, column)
     positive, any_values = request
-    labels = _sort_labels(survey)
-    many = len(survey.labels) > MAX_LABELS
+    labels = _sort_labels(stats)
+    many = len(stats.labels) > MAX_LABELS
     where = f"{name}, {quote_column(column)}"
     if many or len(labels) < 2:
         if many:
@@ -329,7 +336,7 @@ def _decide_labels(
         raise DataError(f"{where}: {what} Give ", Parameter("target"), " for another column.")
     if positive is None:
         if len(labels) > 2 and not any_values:
-            check_labels(labels, survey.rows, where, with_column("category", column))
+            check_labels(labels, stats.rows, where, with_column("category", column))
         return TargetColumn(column, tuple(labels))
     meant = _find_label(positive, labels, column)
     if len(labels) > 2:
@@ -337,10 +344,10 @@ def _decide_labels(
     return TargetColumn(column, (next(label for label in labels if label != meant), meant))
 
 
-def _sort_labels(survey: Survey) -> list[Any]:
+def _sort_labels(stats: ColumnStatistics) -> list[Any]:
     """Sort labels; convert decimals to floats if all of them stay different."""
-    labels = list(survey.labels)
-    if not pa.types.is_decimal(survey.type):
+    labels = list(stats.labels)
+    if not pa.types.is_decimal(stats.type):
         return sorted(labels)
     numbers = {float(label) for label in labels}
     if len(numbers) == len(labels) and all(abs(number) < LARGE for number in numbers):
@@ -420,54 +427,58 @@ def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, s
 
 
 def _decide_kinds(
-    surveys: dict[str, Survey], options: ColumnOptions, name: str
+    all_stats: dict[str, ColumnStatistics], options: ColumnOptions, name: str
 ) -> tuple[dict[str, str], dict[str, Style]]:
     """Decide the kind of each column, and how numbers are written in text columns."""
-    for n, survey in surveys.items():
-        if not survey.entries:
-            check_readable(survey.type, name, n)
-    kinds = {n: survey.kind for n, survey in surveys.items()}
+    for n, stats in all_stats.items():
+        if not stats.entries:
+            check_readable(stats.type, name, n)
+    kinds = {n: stats.kind for n, stats in all_stats.items()}
     if options.known is not None:
         return kinds, {c.name: (c.decimal, c.mark) for c in options.known if isinstance(c, Written)}
     # One column shows how all numbers of the file are written.
-    certain = any(s.styles.certain and s.has_commas for s in surveys.values() if not s.requested)
+    certain = any(
+        s.styles.certain_commas and s.has_commas for s in all_stats.values() if not s.requested
+    )
     decimal = options.decimal or ("," if certain else None)
     styles: dict[str, Style] = {}
-    for n, survey in surveys.items():
-        if decimal == "," and not survey.requested and survey.has_commas:
+    for n, stats in all_stats.items():
+        if decimal == "," and not stats.requested and stats.has_commas:
             kinds[n] = "number"
-        is_number, text = kinds[n] == "number", is_text(survey.type)
-        if is_number and text and survey.requested:
-            fits, mark = survey.styles.fits, decimal
+        is_number, text = kinds[n] == "number", is_text(stats.type)
+        if is_number and text and stats.requested:
+            fits, mark = stats.styles.fits, decimal
             if options.decimal is None and fits["."] != fits[","]:
                 mark = max(DECIMALS, key=fits.__getitem__)
-            if mark == "," or survey.styles.marks:
-                styles[n] = mark or ".", survey.styles.mark
+            if mark == "," or stats.styles.marks:
+                styles[n] = mark or ".", stats.styles.mark
         elif is_number and decimal == ",":  # later rows may have decimal commas
-            floats = options.decimal is not None and pa.types.is_floating(survey.type)
-            if survey.has_commas if text else pa.types.is_integer(survey.type) or floats:
+            floats = options.decimal is not None and pa.types.is_floating(stats.type)
+            if stats.has_commas if text else pa.types.is_integer(stats.type) or floats:
                 styles[n] = ",", ""
     return kinds, styles
 
 
-def _make_column(survey: Survey, name: str, kind: str, style: Style | None) -> Column:
+def _make_column(stats: ColumnStatistics, name: str, kind: str, style: Style | None) -> Column:
     if kind == "entries":
-        low, high = survey.indices or (1, 0)
+        low, high = stats.indices or (1, 0)
         first = 0 if low == 0 else 1
         return Entries(name, first, high - first + 1)
     if kind == "category":
-        return Category(name, tuple(sorted(survey.values)))
+        return Category(name, tuple(sorted(stats.values)))
     if style is not None:
-        moments = survey.styled[style[0]] if is_text(survey.type) else survey.moments
-        return Written(name, *moments.found(), *style)
-    return (Flag if pa.types.is_boolean(survey.type) else Number)(name, *survey.moments.found())
+        moments = stats.styled[style[0]] if is_text(stats.type) else stats.moments
+        return Written(name, *moments.mean_and_spread(), *style)
+    return (Flag if pa.types.is_boolean(stats.type) else Number)(
+        name, *stats.moments.mean_and_spread()
+    )
 
 
 def _select_words(
     table: Any, columns: list[str], options: ColumnOptions, name: str
 ) -> dict[str, tuple[str, ...]]:
     counts: dict[str, Counter[str]] = {n: Counter() for n in columns}
-    for part in parts(table) if columns else ():
+    for part in split_rows(table) if columns else ():
         for n, count in counts.items():
             count.update(count_cells_with(*split_words(part.column(n))))
             if len(count) > MOST_WORDS:

@@ -38,7 +38,7 @@ from rosenblatt.read.data import NO_ROW_LEFT, locate_errors, read_whole, with_ty
 from rosenblatt.read.encoding import check_columns_present
 from rosenblatt.read.formula import Formula
 from rosenblatt.read.lines import ENTRIES, LABEL
-from rosenblatt.read.plan import ColumnOptions, decide_columns, find_column, survey_columns
+from rosenblatt.read.plan import ColumnOptions, collect_statistics, decide_columns, find_column
 from rosenblatt.read.source import Layout, Source
 from rosenblatt.text import join_words, plural, quote_column, sanitize
 
@@ -195,8 +195,8 @@ def find_targets(names: Sequence[str], given: str) -> tuple[str, ...]:
 def _decide_columns(
     table: Any, options: ColumnOptions, target: tuple[str, ...], name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
-    seen = survey_columns(table, options, name)
-    features = {n: survey for n, survey in seen.items() if n not in target}
+    seen = collect_statistics(table, options, name)
+    features = {n: stats for n, stats in seen.items() if n not in target}
     return decide_columns(table, features, options, name)
 
 

@@ -187,7 +187,7 @@ MAX_LABELS = 1000  # distinct labels that are kept
 MOSTLY = 0.9  # minimum share of numbers in a text column that counts as numeric
 
 
-def parts(table: Any) -> Iterator[Any]:
+def split_rows(table: Any) -> Iterator[Any]:
     """Yield the rows of a table in order, as record batches of limited size."""
     in_memory = isinstance(table, pa.Table | pa.RecordBatch)
     for batch in (table,) if in_memory else read_in_background(table.batches()):
@@ -195,7 +195,7 @@ def parts(table: Any) -> Iterator[Any]:
             yield batch.slice(start, RUN)
 
 
-def collect(values: dict[Any, None], new: Any, most: int | None) -> None:
+def add_distinct(values: dict[Any, None], new: Any, most: int | None) -> None:
     """Add distinct values to those kept so far, until they are more than `most`."""
     if most is None:
         values.update(dict.fromkeys(new.to_pylist()))
@@ -222,7 +222,7 @@ class Moments:
         self.runs += [_run(numbers[i : i + RUN]) for i in range(0, whole, RUN)]
         self.rest = numbers[whole:].copy()
 
-    def found(self) -> tuple[float, float]:
+    def mean_and_spread(self) -> tuple[float, float]:
         """Return the mean and the standard deviation (1 if all numbers are equal)."""
         if not self.low < self.high:
             return (self.low if math.isfinite(self.low) else 0.0), 1.0
@@ -250,7 +250,7 @@ def _scaled(numbers: NDArray[np.float64], e: int) -> NDArray[np.float64]:
     return numbers * 2.0**-e if abs(e) < 1000 else np.ldexp(numbers, -e)  # which is slower
 
 
-class Survey:
+class ColumnStatistics:
     """Statistics of a column, which decide whether it is numeric, categorical or text.
 
     `values` is the maximum number of distinct texts to keep (None: all), `may_be_target` whether
@@ -269,7 +269,7 @@ class Survey:
         self.unique = True  # whether all texts are different, such as names and ids, so far
         self.kept = pa.array([], pa.string())  # the first of these texts
         self.rows = self.valid = 0
-        self.written = self.meant = self.numeric = self.blanks = 0  # counts of text cells
+        self.nonempty = self.present = self.numeric = self.blanks = 0  # counts of text cells
         self.indices: tuple[int, int] | None = None
 
     @property
@@ -277,19 +277,19 @@ class Survey:
         """Whether all cells are missing."""
         if self.valid == 0:
             return True
-        return is_text(self.type) and not self.entries and self.meant == 0
+        return is_text(self.type) and not self.entries and self.present == 0
 
     @property
     def looks_like_numbers(self) -> bool:
         """Whether most texts are numbers, possibly with units or separators."""
-        return self.styles.looks >= MOSTLY * max(1, self.meant)
+        return self.styles.number_like >= MOSTLY * max(1, self.present)
 
     @property
     def has_commas(self) -> bool:
         """Whether most cells are numbers with a comma, and so are read as text."""
-        if not is_text(self.type) or self.numeric >= MOSTLY * self.meant:
+        if not is_text(self.type) or self.numeric >= MOSTLY * self.present:
             return False
-        return self.styles.commas >= MOSTLY * self.meant
+        return self.styles.commas >= MOSTLY * self.present
 
     @property
     def kind(self) -> str:
@@ -299,9 +299,9 @@ class Survey:
         if not is_text(self.type):
             return "number"
         coded = pa.types.is_dictionary(self.type)
-        if not coded and self.numeric >= MOSTLY * self.meant:
+        if not coded and self.numeric >= MOSTLY * self.present:
             return "number"
-        words = self.blanks / self.written + 1  # per cell
+        words = self.blanks / self.nonempty + 1  # per cell
         if self.unique and len(self.kept) > 1 and (words < 2 or self.looks_like_numbers):
             return "id"
         many = self.most is not None and len(self.values) > self.most
@@ -319,7 +319,7 @@ class Survey:
             raise
         if not self.entries and not unusable_content(self.type):
             if self.may_be_target and len(self.labels) <= MAX_LABELS:
-                collect(self.labels, pc.unique(plain_labels(cells)).drop_null(), MAX_LABELS)
+                add_distinct(self.labels, pc.unique(plain_labels(cells)).drop_null(), MAX_LABELS)
             is_number = not is_text(self.type)
             if not is_number or self.most != 0:
                 is_number |= self._add_texts(as_text(cells))
@@ -334,7 +334,7 @@ class Survey:
         """Include cells of text; return whether any cell is a plain number."""
         counted = pc.value_counts(cells)
         texts, counts = counted.field("values"), counted.field("counts").to_numpy()
-        collect(self.values, texts, self.most)
+        add_distinct(self.values, texts, self.most)
         written = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
         marks = pc.is_in(texts, pa.array(MISSING)).to_numpy(zero_copy_only=False)
         numeric = as_numbers(texts).is_valid().to_numpy(zero_copy_only=False)
@@ -350,8 +350,8 @@ class Survey:
             again = pc.any(pc.is_in(new, self.kept), min_count=0).as_py()
             self.unique = not again and pc.count_distinct(new).as_py() == len(new)
             self.kept = pa.concat_arrays([self.kept, new]) if self.unique else new.slice(0, 0)
-        self.written += int(counts[written].sum())
-        self.meant += int(counts[~marks].sum())
+        self.nonempty += int(counts[written].sum())
+        self.present += int(counts[~marks].sum())
         self.numeric += int(counts[numeric].sum())
         self.blanks += int((counts * blanks).sum())
         return bool(numeric.any())
