@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -51,15 +49,7 @@ COMPLETION = """Shell completion: add one of these lines to your shell's startup
 
 
 class Commands(click.Group):
-    """A group of commands that are imported when they are used."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command named in `args`, and let it run small jobs without compiling kernels."""
-        found = super().resolve_command(ctx, args)
-        from rosenblatt.engine import plain_at_first
-
-        ctx.with_resource(plain_at_first())
-        return found
+    """The group of all commands, which imports only the one that runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -100,6 +90,9 @@ def rosenblatt() -> None:
 
     Start with `rosenblatt learn`, which uses a built-in data set, or `rosenblatt learn FILE`.
     """
+    from rosenblatt.engine import plain_at_first
+
+    click.get_current_context().with_resource(plain_at_first())  # small jobs need no compilation
 
 
 def _open_closed_streams() -> None:
@@ -128,9 +121,9 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line; report an error in one sentence on stderr; return the exit code."""
+    """Run the command line and return its exit code."""
     try:
-        code = _run(arguments)
+        code = _run_or_report(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the program that reads the output has closed it, which is no error
@@ -142,12 +135,20 @@ def run(arguments: list[str]) -> int:
         return BROKEN_PIPE
 
 
-def _run(arguments: list[str]) -> int:
+def _run_or_report(arguments: list[str]) -> int:
+    """Run the command line, report any error in one sentence, and return the exit code."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    report = functools.partial(_report_error, "--json" in options)
+
+    def report(sentence: str, code: int) -> int:
+        if "--json" in options:
+            error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
+            click.echo(dump_json_line({"error": error}))
+        click.echo(f"rosenblatt: {sanitize(sentence)}", err=True)
+        return code
+
     try:
         with interrupts.interruptible():
-            code = _run_command(arguments)
+            code = _run(arguments)
         return INTERRUPTED if interrupts.requested() else code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "rosenblatt"
@@ -171,33 +172,22 @@ def _run(arguments: list[str]) -> int:
         )
 
 
-def _run_command(arguments: list[str]) -> int:
-    """Run the command as Click's `main` does, but without its handling of broken pipes.
+def _run(arguments: list[str]) -> int:
+    """Run a command as Click's `main` does, but let broken pipes raise BrokenPipeError.
 
-    That would end with exit code 1, which `separable` uses for "not separable".
+    Click would exit with code 1, which `separable` uses for "not separable".
     """
     if os.environ.get(COMPLETE):  # set by a shell that completes a command line
         rosenblatt.main(arguments, "rosenblatt", COMPLETE, standalone_mode=False)
     try:
-        given = list(arguments) or [
-            "--help"
-        ]  # for newer versions of Click, no argument is an error
-        with rosenblatt.make_context("rosenblatt", given) as context:
+        # In newer versions of Click, a command line without arguments is an error.
+        with rosenblatt.make_context("rosenblatt", list(arguments) or ["--help"]) as context:
             return int(rosenblatt.invoke(context) or 0)
     except click.exceptions.Exit as end:  # after --help, for example
         return end.exit_code
     except (EOFError, KeyboardInterrupt):
         click.echo(err=True)  # ends the line on which the terminal shows ^C
         raise KeyboardInterrupt from None
-
-
-def _report_error(as_json: bool, sentence: str, code: int) -> int:
-    """Print an error to stderr, and with --json also to stdout; return its exit code."""
-    if as_json:
-        error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
-        click.echo(dump_json_line({"error": error}))
-    click.echo(f"rosenblatt: {sanitize(sentence)}", err=True)
-    return code
 
 
 def _end_sentence(text: str) -> str:

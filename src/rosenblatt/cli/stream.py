@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from itertools import chain
@@ -14,10 +13,9 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import BadLines, Console, StreamStatus, as_argument, print_note
+from rosenblatt.cli.console import Console, as_argument, print_note
 from rosenblatt.cli.options import (
     NumberRange,
     command,
@@ -27,31 +25,25 @@ from rosenblatt.cli.options import (
     layout_options,
     target_option,
 )
-from rosenblatt.cli.outlet import Fingerprint, Outlet
+from rosenblatt.cli.streamoutput import (
+    BadLines,
+    Fingerprint,
+    Outlet,
+    StreamStatus,
+    format_predictions,
+)
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.files import CheckpointFolder, keep_apart
 from rosenblatt.online import OnlinePerceptron
-from rosenblatt.online.raw import RawColumns
-from rosenblatt.online.rows import NOT_A_LABEL, Block, BlockLabels, Labels, plain_row
+from rosenblatt.online.raw import columns_of_feed, reject_invalid
+from rosenblatt.online.rows import NOT_A_LABEL, Block
 from rosenblatt.read import Layout
-from rosenblatt.read.columns import Category, Column, Flag, Number, Words, Written
-from rosenblatt.read.csv import CsvFeed
-from rosenblatt.read.encoding import Encoding
-from rosenblatt.read.feed import (
-    VOCABULARY,
-    Batch,
-    Kinds,
-    Place,
-    describe_kinds,
-    encode_values,
-    parse_label,
-)
-from rosenblatt.read.lines import LABEL, JsonFeed, LibsvmFeed
+from rosenblatt.read.feed import Batch, Kinds, Place, describe_kinds, parse_label
+from rosenblatt.read.lines import JsonFeed
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.read.source import map_in_threads, number_columns
+from rosenblatt.read.source import map_in_threads
 from rosenblatt.read.streams import (
     FIRST_LINES,
-    Feed,
     detect_feed,
     feed_from_json,
     feed_to_json,
@@ -154,17 +146,17 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
     """
     given["as_json"] = as_json
     folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
-    _check(data, given, folder)
+    _check_options(data, given, folder)
     with folder or nullcontext():
-        kept = None if folder is None else _check_complete(folder.read(given["resume"]))
+        kept = None if folder is None else _check_checkpoint(folder.read(given["resume"]))
         if given["resume"] and kept is None:
             print_note("no checkpoint found; starting from the beginning.")
         streamer = Streamer(data, layout, given, folder, kept)
         with stop_on_signals(streamer):
             streamer.run()
         model, status, predicted = streamer.model, streamer.status, streamer.predicted
-        status.end(predicted, streamer.bad)
-        if given["labels"] is None and streamer.complaints.include(NOT_A_LABEL):
+        status.show(predicted, streamer.bad, final=True)
+        if given["labels"] is None and any(NOT_A_LABEL in why for why in streamer.bad_lines.first):
             print_note("for three or more labels, list all of them with --labels.")
         if streamer.stopped_by is None:
             streamer.check_progress()
@@ -186,7 +178,7 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
     return 0 if streamer.stopped_by is None else 128 + streamer.stopped_by
 
 
-def _check(data: str, given: dict[str, Any], folder: CheckpointFolder | None) -> None:
+def _check_options(data: str, given: dict[str, Any], folder: CheckpointFolder | None) -> None:
     if folder is None and given["resume"]:
         raise UsageError("--resume needs a checkpoint; give --checkpoint DIR.")
     if folder is None and given["every"] and given["save"] is None:
@@ -216,9 +208,15 @@ def _options_to_repeat(given: dict[str, Any], layout: Layout, kept: Any) -> dict
         options[f"--{name}"] = " ".join(sorted(given[name])) or None
     for name in ("format", "separator", "decimal", "encoding"):
         options[f"--{name}"] = getattr(layout, name)
+
+    def spell(name: str, value: Any) -> str:
+        if isinstance(value, bool):
+            return f"with {name if value else name.replace('--', '--no-')}"
+        return f"without {name}" if value is None else f"with {name} {as_argument(str(value))}"
+
     for name, value in options.items() if kept is not None else ():
         if kept["options"].get(name, value) != value:
-            before, now = _spell(name, kept["options"][name]), _spell(name, value)
+            before, now = spell(name, kept["options"][name]), spell(name, value)
             raise UsageError(
                 f"the checkpoint was made {before}, but this run is {now}; "
                 "give the same options to resume."
@@ -226,14 +224,7 @@ def _options_to_repeat(given: dict[str, Any], layout: Layout, kept: Any) -> dict
     return options
 
 
-def _spell(name: str, value: Any) -> str:
-    """Spell an option as in a shell, beginning with "with" or "without"."""
-    if isinstance(value, bool):
-        return f"with {name if value else name.replace('--', '--no-')}"
-    return f"without {name}" if value is None else f"with {name} {as_argument(str(value))}"
-
-
-def _outlets(
+def _open_outlets(
     given: dict[str, Any], folder: CheckpointFolder | None, kept: Any
 ) -> dict[str, Outlet | None]:
     """Open and check the output files, then create or truncate them."""
@@ -249,20 +240,16 @@ def _outlets(
             raise UsageError(
                 f"the checkpoint was made {how} --{name}; give the same options to resume."
             )
-    known = {}
     for name, outlet in there.items():
         if kept is not None:
-            known[name] = outlet.check(kept[name], kept["ended"])
+            outlet.check(kept[name], kept["ended"])
         elif given["resume"]:
             outlet.require_empty()
     interrupts.ignore()  # from here on `stop_on_signals` handles Ctrl-C
     for outlet in there.values():
         outlet.create()
-    for name, outlet in there.items():
-        if folder is not None and kept is not None:
-            outlet.truncate(known[name], kept["ended"], folder.path)
-        else:
-            outlet.begin(hashed=folder is not None)
+    for outlet in there.values():
+        outlet.start(None if folder is None else folder.path)
     return outlets
 
 
@@ -280,7 +267,7 @@ def parse_labels(text: str) -> list[Any]:
     return [p[1:-1].replace('""', '"') if p[0] == '"' else parse_label(p) for p in parts if p]
 
 
-def _check_complete(kept: Any) -> Any:
+def _check_checkpoint(kept: Any) -> Any:
     """Return the content of a checkpoint; raise DataError if a part is missing."""
     if kept is None:
         return None
@@ -349,8 +336,8 @@ class Streamer:
             self.feed, self.kinds = feed_from_json(kept["feed"]), kept["kinds"]
         quiet = given["quiet"] or given["as_json"]
         self.status = StreamStatus(self.model, self.predicted, given["margin"], quiet)
-        self.complaints = BadLines(self.stream.name)
-        self.outlets = _outlets(given, folder, kept)
+        self.bad_lines = BadLines(self.stream.name)
+        self.outlets = _open_outlets(given, folder, kept)
         saves = folder is not None or self.save_to is not None
         self.every = (given["every"] or EVERY) if saves else None
 
@@ -366,11 +353,11 @@ class Streamer:
                     self._check_target(batch)
                 if self.every and self.place.lines % self.every == 0:
                     self.checkpoint()
-            self.status(self.predicted, self.bad)
+            self.status.show(self.predicted, self.bad)
             if self.stopped_by is not None:
                 break
         self.checkpoint(ended=True)
-        self.complaints.end()
+        self.bad_lines.end()
         if self.stream.waits == self.place:
             line = self.place.lines + 1
             print_note(
@@ -403,7 +390,7 @@ class Streamer:
     def save(self) -> None:
         """Write the model file, if one was requested."""
         if self.save_to is not None:
-            self.model.to_model(columns_of(self.feed, self.kinds)).save(self.save_to)
+            self.model.to_model(columns_of_feed(self.feed, self.kinds)).save(self.save_to)
 
     def check_progress(self) -> None:
         """Raise DataError if all lines were bad, or if no label was seen without a checkpoint."""
@@ -428,23 +415,34 @@ class Streamer:
 
     def _process(self, batch: Batch) -> None:
         """Predict and learn the rows of a batch, write the outputs, and advance the position."""
-        batch, kinds = sift(self.feed, batch, self.model, self.kinds)
+        model = self.model
+        batch, kinds = reject_invalid(self.feed, batch, model.labels, self.kinds)
         if self.strict and batch.bad:
             self._stop_at(batch)
-        predictions = answer(self.model, batch)
+        predictions: Any = []
+        for _, x, y in batch.rows:
+            predictions.append(model.predict_one(x))
+            if y is not None:
+                model.learn_one(x, y)
+        predictions = np.array(predictions, dtype=object)
+        if batch.X is not None and len(batch.X):
+            predictions = model.predict_then_learn(Block(batch.X, batch.names), batch.y)
         new = {name: kind for name, kind in kinds.items() if name not in self.kinds}
         for sentence in describe_kinds(new):
             print_note(sentence)
         self.kinds = kinds
-        self.complaints.add(batch.bad)
+        self.bad_lines.add(batch.bad)
         bad = b"".join(line.text for line in batch.bad)
-        for name, data in (("rejects", bad), ("output", predictions)):
+        for name, data in (
+            ("rejects", bad),
+            ("output", format_predictions(predictions, model.labels)),
+        ):
             outlet = self.outlets[name]
             if outlet is not None and data:
                 outlet.write(data)
         self.stream.passed(batch.chunk)  # type: ignore[arg-type]
         self.place = batch.chunk.end
-        self.predicted += len(batch.rows) if batch.X is None else len(batch.X)
+        self.predicted += len(predictions)
         self.bad += len(batch.bad)
 
     def _check_target(self, batch: Batch) -> None:
@@ -466,107 +464,6 @@ class Streamer:
                 self._process(part)
         self.checkpoint(ended=True)
         raise DataError(f"{self.stream.name}, line {first.number}: {first.why}.")
-
-
-def columns_of(feed: Feed, kinds: Kinds) -> RawColumns:
-    """Return the columns of a stream, as a model file records them."""
-    if isinstance(feed, LibsvmFeed):
-        return RawColumns(Encoding((), "zero"), LABEL)
-    width, missing = None, "zero"
-    if not isinstance(feed, JsonFeed):
-        kinds = {name: feed.kinds.get(name, "number") for name in feed.features}
-        missing = "drop"  # a line with a missing number is a bad line
-    if isinstance(feed, CsvFeed) and list(feed.names) == number_columns(len(feed.names)):
-        width = len(feed.names)
-    columns: list[Column] = []
-    for name, kind in kinds.items():
-        if kind == "number" and isinstance(feed, CsvFeed) and feed.decimal != ".":
-            columns.append(Written(name, decimal=feed.decimal))
-        elif kind in ("category", "text"):
-            columns.append((Category if kind == "category" else Words)(name, ()))
-        else:
-            columns.append((Flag if kind == "flag" else Number)(name))
-    stop_words = tuple(sorted(VOCABULARY.stop_words))
-    return RawColumns(Encoding(tuple(columns), missing, stop_words), feed.target, width)
-
-
-def sift(feed: Any, batch: Batch, model: OnlinePerceptron, kinds: Kinds) -> tuple[Batch, Kinds]:
-    """Reject the rows of a batch that the model cannot learn; return the rest.
-
-    Return also the kinds of all columns seen so far. No row is learned here.
-    """
-    labels = Labels(model.labels)
-    if batch.X is not None and batch.raw:
-        found = {str(name): kinds.get(str(name), "number") for name in batch.names}
-        if set(found.values()) == {"number"}:
-            kinds = kinds if found.keys() <= kinds.keys() else {**kinds, **found}
-        else:  # a column of numbers here is a category in earlier lines
-            batch = feed.read_rows(batch.chunk)
-    if batch.X is not None:
-        refused = BlockLabels.of(batch.y, len(batch.X), every=False).refused(labels)
-        if refused:
-            why = {int(batch.lines[row]): reason for row, reason in refused.items()}
-            good = np.delete(np.arange(len(batch.X)), list(refused))
-            changes = {name: getattr(batch, name)[good] for name in ("X", "y", "lines")}
-            batch = batch.without(why, **changes)
-        return batch, kinds
-
-    def encode(x: dict[Any, Any]) -> dict[Hashable, Any]:
-        nonlocal kinds
-        if {*map(kinds.get, x)} == {"number"}:
-            try:
-                return plain_row(x)
-            except ValueError:
-                pass  # a number may be written as text
-        row, kinds = encode_values(x, kinds)
-        return plain_row(row)
-
-    rows, reasons = [], {}
-    for at, x, y in batch.rows:
-        try:
-            row = encode(x) if batch.raw else plain_row(x)
-            labels = labels if y is None else labels.learn(y)
-            rows.append((at, row, y))
-        except ValueError as error:
-            reasons[at] = str(error).removeprefix("x, ")
-    return batch.without(reasons, rows=rows), kinds
-
-
-def answer(model: OnlinePerceptron, batch: Batch) -> bytes:
-    """Predict each row of a batch, then learn it; return the predictions as lines."""
-    if batch.X is not None:
-        if len(batch.X) == 0:
-            return b""
-        block = Block(batch.X, batch.names)
-        return in_lines(model.predict_then_learn(block, batch.y), model.labels)
-    lines = []
-    for _, x, y in batch.rows:
-        lines.append(as_line(model.predict_one(x)))
-        if y is not None:
-            model.learn_one(x, y)
-    return b"".join(lines)
-
-
-def in_lines(predictions: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
-    """Format an array of predictions as lines."""
-    if not labels:
-        return as_line(None) * len(predictions)
-    lines = np.array([*map(as_line, labels), as_line(None)])  # NumPy pads them with zeros
-    which = (predictions == labels[-1]).astype(np.intp) * (len(labels) - 1)
-    for index, label in enumerate(labels[1:-1], start=1):
-        which[predictions == label] = index
-    if predictions.dtype.kind == "O":
-        which[[label is None for label in predictions]] = len(labels)
-    padded: bytes = lines[which].tobytes()
-    return padded.replace(b"\0", b"")
-
-
-def as_line(label: Any) -> bytes:
-    """Format a prediction as a line, which is empty if no label is known yet."""
-    if label is None:
-        return b"\n"
-    text = label if isinstance(label, str) else json.dumps(label)
-    return (json.dumps(text) if "\n" in text or "\0" in text else text).encode() + b"\n"
 
 
 @contextmanager

@@ -142,19 +142,18 @@ class StreamMemory:
         return self.V
 
     def grouped(self) -> list[Any]:
-        """Return weight vectors for the update rule; with K > 2 labels, as lists of K dicts."""
+        """Return the weight vectors, as lists of K dicts if there are K > 2 labels."""
         V, K = self.by_name(), self.labels
         return V if K == 2 else [V[i : i + K] for i in range(0, len(V), K)]
 
-    def predicting_weights(self, predict_with: str, place: int = 0) -> Vector:
-        """Return the weights used to predict; with more than two labels, those of label `place`."""
-        V, seen = self.grouped(), self.counts[SEEN]
-        if self.labels > 2:
-            V = [vectors[place] for vectors in V]
+    def predicting_weights(self, predict_with: str) -> list[Vector]:
+        """Return the weights used to predict, one vector per label if there are more than two."""
+        V, seen = self.by_name(), self.counts[SEEN]
+        K = 1 if self.labels == 2 else self.labels
         if predict_with == "average" and seen:
-            return {name: v - V[-1].get(name, 0.0) / seen for name, v in V[0].items()}
-        best: Vector = V[1] if predict_with == "pocket" and self.counts[HELD] else V[0]
-        return best
+            pairs = zip(V[:K], V[-K:], strict=True)
+            return [{name: v - u.get(name, 0.0) / seen for name, v in w.items()} for w, u in pairs]
+        return V[K : 2 * K] if predict_with == "pocket" and self.counts[HELD] else V[:K]
 
     def score_sign(self, row: DictRow, values: tuple[Any, ...]) -> float:
         """Return the score of a row by w, or a faster number with the same sign."""

@@ -7,12 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from rosenblatt.errors import BadCellError
 from rosenblatt.model import rows_to_table
-from rosenblatt.read.columns import Category, Column, Entries, Number, Words
+from rosenblatt.online.rows import BlockLabels, Labels, plain_row
+from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words, Written
+from rosenblatt.read.csv import CsvFeed
 from rosenblatt.read.encoding import Encoding
-from rosenblatt.read.feed import encode_value
-from rosenblatt.read.lines import ENTRIES
+from rosenblatt.read.feed import VOCABULARY, Batch, Kinds, encode_value, encode_values
+from rosenblatt.read.lines import ENTRIES, LABEL, JsonFeed, LibsvmFeed
+from rosenblatt.read.source import number_columns
+from rosenblatt.read.streams import Feed
 from rosenblatt.tables import LARGE, is_missing
 from rosenblatt.text import quote_column
 
@@ -108,3 +114,69 @@ def features_of(encoding: Encoding) -> list[Hashable]:
         elif isinstance(column, Entries):
             features += column.indices
     return features
+
+
+def columns_of_feed(feed: Feed, kinds: Kinds) -> RawColumns:
+    """Return the columns of a stream, as a model file records them."""
+    if isinstance(feed, LibsvmFeed):
+        return RawColumns(Encoding((), "zero"), LABEL)
+    width, missing = None, "zero"
+    if not isinstance(feed, JsonFeed):
+        kinds = {name: feed.kinds.get(name, "number") for name in feed.features}
+        missing = "drop"  # a line with a missing number is a bad line
+    if isinstance(feed, CsvFeed) and list(feed.names) == number_columns(len(feed.names)):
+        width = len(feed.names)
+    columns: list[Column] = []
+    for name, kind in kinds.items():
+        if kind == "number" and isinstance(feed, CsvFeed) and feed.decimal != ".":
+            columns.append(Written(name, decimal=feed.decimal))
+        elif kind in ("category", "text"):
+            columns.append((Category if kind == "category" else Words)(name, ()))
+        else:
+            columns.append((Flag if kind == "flag" else Number)(name))
+    stop_words = tuple(sorted(VOCABULARY.stop_words))
+    return RawColumns(Encoding(tuple(columns), missing, stop_words), feed.target, width)
+
+
+def reject_invalid(
+    feed: Any, batch: Batch, known: tuple[Any, ...], kinds: Kinds
+) -> tuple[Batch, Kinds]:
+    """Encode the rows of a batch, and mark rows that cannot be learned as bad lines.
+
+    `known` are the labels known so far. Returns the batch and the kinds of all columns seen so far.
+    """
+    labels = Labels(known)
+    if batch.X is not None and batch.raw:
+        found = {str(name): kinds.get(str(name), "number") for name in batch.names}
+        if set(found.values()) == {"number"}:
+            kinds = kinds if found.keys() <= kinds.keys() else {**kinds, **found}
+        else:  # a column of numbers here is a category in earlier lines
+            batch = feed.read_rows(batch.chunk)
+    if batch.X is not None:
+        refused = BlockLabels.of(batch.y, len(batch.X), every=False).refused(labels)
+        if refused:
+            why = {int(batch.lines[row]): reason for row, reason in refused.items()}
+            good = np.delete(np.arange(len(batch.X)), list(refused))
+            changes = {name: getattr(batch, name)[good] for name in ("X", "y", "lines")}
+            batch = batch.without(why, **changes)
+        return batch, kinds
+
+    def encode(x: dict[Any, Any]) -> dict[Hashable, Any]:
+        nonlocal kinds
+        if {*map(kinds.get, x)} == {"number"}:
+            try:
+                return plain_row(x)
+            except ValueError:
+                pass  # a number may be written as text
+        row, kinds = encode_values(x, kinds)
+        return plain_row(row)
+
+    rows, reasons = [], {}
+    for at, x, y in batch.rows:
+        try:
+            row = encode(x) if batch.raw else plain_row(x)
+            labels = labels if y is None else labels.learn(y)
+            rows.append((at, row, y))
+        except ValueError as error:
+            reasons[at] = str(error).removeprefix("x, ")
+    return batch.without(reasons, rows=rows), kinds
