@@ -1,4 +1,4 @@
-"""The command line: one command per job, each in its own module, imported when it is used."""
+"""The command line, whose commands are in modules of their own."""
 
 from __future__ import annotations
 

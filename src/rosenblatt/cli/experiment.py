@@ -115,7 +115,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
 
 
 def histogram(values: NDArray[Any], bins: int = 12) -> Table:
-    """Draw a histogram with about `bins` bars as a table."""
+    """Draw a histogram of integers as a table, with one bar per row."""
     counts, edges = np.histogram(values, bins=integer_edges(values, bins))
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right", no_wrap=True)
@@ -130,7 +130,9 @@ def histogram(values: NDArray[Any], bins: int = 12) -> Table:
 
 
 def integer_edges(values: NDArray[Any], bins: int) -> NDArray[np.float64]:
-    """Compute integer bin edges up to the 90th percentile; the last bin has all larger values.
+    """Compute integer edges of the bins of a histogram.
+
+    The bins have equal widths up to the 90th percentile, and the last has all larger values.
 
     Examples
     --------

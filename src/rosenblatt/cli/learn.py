@@ -32,7 +32,7 @@ from rosenblatt.files import keep_apart, keep_others
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
-from rosenblatt.read.data import Data, data_from_table, open_data, read_data
+from rosenblatt.read.data import data_from_table, open_data, read_data
 from rosenblatt.scaling import Strength, thresholds_of
 from rosenblatt.solve import TIME_LIMIT, Result, check_passes, solve
 from rosenblatt.strategy import ALGORITHMS, TrainingOptions
@@ -161,6 +161,8 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     _check_files({**reading.files(data), "the file to test on": file}, written)
     if data is None and (in_passes or given["proof"]):
         raise UsageError(f"{'--stream' if in_passes else '--proof'} needs a file; give DATA.")
+    if data is not None and noise is not None:
+        raise UsageError("--noise works only with the built-in data set; leave out DATA.")
     source = None if data is None else Source.find(data)
     options = (reading.layout, reading.columns)
     if source is not None and (
@@ -170,12 +172,28 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
         found = open_data(source, *options, console, convert=convert)
     else:
         with console.progress(f"reading {data or BUILT_IN}"):
-            found = _read(source, noise, reading, how.seed)
+            if source is not None:
+                found = read_data(source, *options)
+            else:
+                columns = reading.columns
+                columns = replace(columns, target=columns.target or "approved")
+                table = credit(noise=noise or 0.0, seed=how.seed)
+                found = data_from_table(table, columns, BUILT_IN)
     console.step("read", str(found))
     for note in found.notes:
         console.note(Message(note, "."))
     result = solve(found, options, how, testing, console)
-    written["proof"] = _write(console, result, written, str(data))
+    interrupts.ignore()
+    model = given["output"]
+    result.save(model)
+    use = f"predict new rows with rosenblatt predict {as_argument(model)} FILE"
+    console.step("wrote", f"{model}: {use}")
+    if report is not None:
+        result.report(report)
+        console.step("wrote", report)
+    written["proof"] = write_proof(
+        console, given["proof"], str(data), result.data.plan, result.proof
+    )
     if as_json:
         if not result.in_memory:
             del written["report"]
@@ -192,7 +210,7 @@ def _is_default(option: str) -> bool:
 
 
 def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) -> None:
-    """Raise UsageError if an output would overwrite an input or a file of another program."""
+    """Raise UsageError if an output would replace an input or a foreign file."""
     model, report, proof = written.values()
     keep_apart(inputs, {"--output": model, "--report": report, "--proof": proof})
     if model is not None and _is_default("output"):
@@ -204,31 +222,8 @@ def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) 
         keep_others(report, GENERATOR.encode(), "a report", advice)
 
 
-def _write(console: Console, result: Result, to: dict[str, Any], data: str) -> str | None:
-    """Write the requested files (model, report, proof); return the path of the proof, or None."""
-    model, report, proof = to.values()
-    interrupts.ignore()
-    result.save(model)
-    console.step(
-        "wrote", f"{model}: predict new rows with rosenblatt predict {as_argument(model)} FILE"
-    )
-    if report is not None:
-        result.report(report)
-        console.step("wrote", report)
-    return write_proof(console, proof, data, result.data.plan, result.proof)
-
-
-def _read(source: Source | None, noise: float | None, reading: Reading, seed: int) -> Data:
-    if source is not None:
-        if noise is not None:
-            raise UsageError("--noise works only with the built-in data set; leave out DATA.")
-        return read_data(source, reading.layout, reading.columns)
-    columns = replace(reading.columns, target=reading.columns.target or "approved")
-    return data_from_table(credit(noise=noise or 0.0, seed=seed), columns, BUILT_IN)
-
-
 def _show_weights(console: Console, result: Result, top: int) -> None:
-    """Print the strongest weights, about `top` in all, and the decision rule."""
+    """Print the weights with the largest effect, and the decision rule."""
     ranked, labels = result.strengths(), result.labels
     many = len(labels) > 2
     size = len(ranked) // len(labels) if many else len(ranked)
@@ -253,7 +248,7 @@ def _show_weights(console: Console, result: Result, top: int) -> None:
 
 
 def _weights_table(groups: list[list[Strength]], labels: list[str], largest: float) -> Table:
-    """Create a table of features and weights, grouped by label if there are more than two."""
+    """Create a table of features and their weights, grouped by label if there are many."""
     many = len(labels) > 2
     headings = ("label", "feature", "weight") if many else ("feature", "weight", "for")
     table = make_table(*headings, "change in score per standard deviation", widest=36)

@@ -31,14 +31,14 @@ STOP_WORDS = {"none": "", "english": ENGLISH}
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file: its layout and the types of its columns."""
+    """Options for reading a file: its layout and the types of its columns."""
 
     layout: Layout
     columns: ColumnOptions
     stop_words: str | None = None  # the file of stop words, if one is given
 
     def files(self, data: str | None) -> dict[str, str | None]:
-        """Return the input files as a dict; its keys are the words that messages use."""
+        """Return the input files by the words that messages use for them."""
         return {
             "the data": data,
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
@@ -47,7 +47,7 @@ class Reading:
 
 
 class NumberRange(click.FloatRange):
-    """A range of finite numbers; Click's own range accepts NaN."""
+    """Option type for a finite number in a range, unlike Click's, which accepts NaN."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         number = super().convert(value, param, ctx)
@@ -156,7 +156,7 @@ REGRESSORS = (
 
 
 def needs_passes(console: Console, source: Source, layout: Layout, activity: str) -> bool:
-    """Return whether a file is too large for memory; print a note if it is."""
+    """Return whether a file is too large for memory, and print a note if so."""
     excess = describe_excess(source, layout)
     if excess:
         console.note(f"{source.name} needs {excess}: {activity} in passes over the file.")
@@ -164,7 +164,7 @@ def needs_passes(console: Console, source: Source, layout: Layout, activity: str
 
 
 def report_plan(console: Console, plan: Plan) -> None:
-    """Print the target column if it was guessed, and the plan's notes on columns."""
+    """Print which column was guessed as the target, and notes on other columns."""
     if plan.guessed:
         where = quote_column(plan.target.column)
         console.note(f"using {where} as the target, the only column with {plan.guessed}.")
@@ -173,7 +173,7 @@ def report_plan(console: Console, plan: Plan) -> None:
 
 
 def layout_options(function: F) -> F:
-    """Add the options for the layout of a file, passed to the command as `layout`."""
+    """Add the options for the layout of a file to a command."""
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
@@ -183,7 +183,7 @@ def layout_options(function: F) -> F:
 
 
 def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
-    """Add all options for reading a file, passed to the command as `reading`."""
+    """Add all options for reading a file to a command."""
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
@@ -195,12 +195,12 @@ def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
 
 
 def regression_options(function: F) -> F:
-    """Add the options for reading the data of a regression, which has no text columns."""
+    """Add the options for reading the data of a regression to a command."""
     return reading_options(function, REGRESSORS)
 
 
 def kind_options(function: F) -> F:
-    """Add the options for column types: `number`, `category` and `text`."""
+    """Add the options for column types to a command."""
     return _add_options(function, (*KINDS, text_option))
 
 
@@ -215,7 +215,7 @@ proof_option = click.option(
 
 
 def write_proof(console: Console, path: str | None, data: str, plan: Any, proof: Any) -> str | None:
-    """Write a proof to the file `path`; return `path`, or None if nothing was written."""
+    """Write a proof to a file and return its path, or None if nothing was proved."""
     from rosenblatt.model import proof_to_json
 
     if path is None or proof is None:
@@ -234,7 +234,7 @@ def write_proof(console: Console, path: str | None, data: str, plan: Any, proof:
 
 
 def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
-    """Return a decorator that makes a function a command with examples at the end of its help."""
+    """Return a decorator that makes a function a command, with examples in its help."""
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
     def decorate(function: Callable[..., int]) -> click.Command:

@@ -84,7 +84,10 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
 
 
 def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
-    """Return the rows of the first conflict as JSON, largest multiplier first."""
+    """Return the rows that no linear classifier classifies all correctly, as JSON.
+
+    The row with the largest multiplier comes first.
+    """
     shares = s.shares(s.conflicts[0]) if s.conflicts else []
     names = s.row_names
     places = names.positions if found.rows is None else found.places(n for n, *_ in shares)
@@ -101,7 +104,7 @@ def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
 
 
 def _table(conflict: list[dict[str, Any]], target: str, width: int) -> Table:
-    """Create a table of the rows in a conflict, with as many values as fit the width."""
+    """Create a table of conflicting rows, with as many values as fit the width."""
     has_lines, has_rivals = conflict[0]["line"] is not None, "against" in conflict[0]
     names = ["row", *["line"] * has_lines, "share", "label", *["against"] * has_rivals]
     table = make_table(*names, "values", widest=16)

@@ -200,7 +200,7 @@ def _check_options(data: str, given: dict[str, Any], folder: CheckpointFolder | 
 
 
 def _options_to_repeat(given: dict[str, Any], layout: Layout, kept: Any) -> dict[str, Any]:
-    """Return the options that --resume must repeat; raise UsageError if the checkpoint differs."""
+    """Return the options that --resume must repeat, after comparing them with a checkpoint."""
     keys = ("target", "labels", "predict_with", "window", "eta", "intercept")
     options = {f"--{key.replace('_', '-')}": given[key] for key in keys}
     options["--header"] = layout.header
@@ -254,7 +254,7 @@ def _open_outlets(
 
 
 def parse_labels(text: str) -> list[Any]:
-    """Parse a comma-separated list of labels; a label in double quotes is always text.
+    """Parse a comma-separated list of labels, where quotes mark text.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def parse_labels(text: str) -> list[Any]:
 
 
 def _check_checkpoint(kept: Any) -> Any:
-    """Return the content of a checkpoint; raise DataError if a part is missing."""
+    """Return the content of a checkpoint, or raise DataError if it is incomplete."""
     if kept is None:
         return None
     try:
@@ -295,7 +295,7 @@ def _check_checkpoint(kept: Any) -> Any:
 
 
 class Streamer:
-    """The loop over a stream, from a position to the end or to a signal to stop."""
+    """Loop that predicts and learns a stream until its end or a signal to stop."""
 
     def __init__(
         self, data: str, layout: Layout, given: dict[str, Any], folder: Any, kept: Any
@@ -342,7 +342,7 @@ class Streamer:
         self.every = (given["every"] or EVERY) if saves else None
 
     def run(self) -> None:
-        """Process the stream, then write the last checkpoint."""
+        """Predict and learn the rest of the stream, and write checkpoints."""
         self.checkpoint()
         chunks = self.stream.chunks(self.place, self.every)
         found = map_in_threads(self.feed.read, chunks, READERS, IDLE_SECONDS)
@@ -365,11 +365,11 @@ class Streamer:
             )
 
     def stop(self, signum: int, frame: Any) -> None:
-        """Request a stop after the current chunk; this is a signal handler."""
+        """Handle a signal: request a stop after the current chunk."""
         self.stopped_by = signum
 
     def checkpoint(self, ended: bool = False) -> None:
-        """Write the model file, flush the outputs, and write state and position together."""
+        """Save the model, the outputs, and the state with the position in the stream."""
         if self.model.n_seen and not ended:
             self.save()
         if self.folder is None:
@@ -393,7 +393,7 @@ class Streamer:
             self.model.to_model(columns_of_feed(self.feed, self.kinds)).save(self.save_to)
 
     def check_progress(self) -> None:
-        """Raise DataError if all lines were bad, or if no label was seen without a checkpoint."""
+        """Raise DataError if nothing was learned from the stream."""
         name, predicted = self.stream.name, self.predicted
         if predicted == 0 and self.bad:
             lines = plural(self.bad, "line")
@@ -414,7 +414,7 @@ class Streamer:
             )
 
     def _process(self, batch: Batch) -> None:
-        """Predict and learn the rows of a batch, write the outputs, and advance the position."""
+        """Predict and learn the rows of a batch, and write the outputs."""
         model = self.model
         batch, kinds = reject_invalid(self.feed, batch, model.labels, self.kinds)
         if self.strict and batch.bad:
@@ -446,7 +446,7 @@ class Streamer:
         self.bad += len(batch.bad)
 
     def _check_target(self, batch: Batch) -> None:
-        """Raise UsageError if the first lines of a pipe have no target column."""
+        """Raise UsageError if the first lines of a pipe lack the target column."""
         if isinstance(self.feed, JsonFeed) and batch.chunk.begin.lines < FIRST_LINES:
             try:
                 self.feed.check_target(batch.chunk.lines)  # type: ignore[union-attr]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import click
 import numpy as np
@@ -102,23 +102,23 @@ def _check_examples(
     claimed: Proof,
     result: dict[str, Any],
 ) -> str:
-    """Check a proof about a classifier; return a description of the data."""
+    """Check a proof about a classifier and return a description of the data."""
     reading = _read_as_planned(console, reading, plan, source)
     settle = None if plan is None else functools.partial(check_plan, plan)
     in_passes = needs_passes(console, source, reading.layout, "checking")
     read = read_in_passes if in_passes else read_data
     found = read(source, reading.layout, reading.columns, settle)
-    about = About.of(found)
-    for what, text in about.lines():
-        console.step(what, text)
+    phrase, lines, about = _describe_data(found)
+    for heading, text in lines:
+        console.step(heading, text)
     console.step("proof", claimed.size)
-    result |= {**about.to_json(), "size": claimed.size}
+    result |= {**about, "size": claimed.size}
     with console.progress("checking the proof"):
         try:
             claimed.check_examples(found.blocks, again=True)
         except ProofError as wrong:
             raise ProofError(wrong.describe(found.row_names(wrong.rows))) from None
-    return f"{about.sentence}: {describe_claim(claimed.claim, many=bool(claimed.labels))}"
+    return f"{phrase}: {describe_claim(claimed.claim, many=bool(claimed.labels))}"
 
 
 def _check_regression(
@@ -129,7 +129,7 @@ def _check_regression(
     claimed: SeparationProof,
     result: dict[str, Any],
 ) -> str:
-    """Check a proof about a regression; return the name of the data."""
+    """Check a proof about a regression and return the name of the data."""
     found = read_regression_as(source, reading.layout, plan)
     about = str(found.plan)
     about += f"; {join_words(list(found.others))} left out" if found.others else ""
@@ -148,7 +148,7 @@ def _check_regression(
 def _read_as_planned(
     console: Console, reading: Reading, plan: Plan | None, source: Source
 ) -> Reading:
-    """Replace the column options by those recorded in a proof, if it records any."""
+    """Return options for reading the columns as the proof records them, if it does."""
     if plan is None:
         return reading
     names, target = read_column_names(source, reading.layout), reading.columns.target
@@ -162,125 +162,97 @@ def _read_as_planned(
     return replace(reading, columns=options_to_verify(plan, names, source))
 
 
-class Filled(NamedTuple):
-    """A column whose missing numbers are replaced by the mean of the column."""
+def _describe_data(data: Data) -> tuple[str, list[tuple[str, str]], dict[str, Any]]:
+    """Describe the rows and columns that a proof is about.
 
-    name: str
-    cells: int
-    mean: float
-
-
-@dataclass(frozen=True)
-class About:
-    """The part of a file that a claim is about: its rows, columns and column types."""
-
-    name: str
-    plan: Plan
-    names: tuple[str, ...]  # of all columns
-    rows: int  # rows that the claim is about
-    all_rows: int
-    without: tuple[int, ...] = ()  # the first rows that are left out, counted from 1
-    filled: tuple[Filled, ...] = ()
-
-    @classmethod
-    def of(cls, data: Data) -> About:
-        """Describe the rows and columns of data, in one pass over the rows."""
-        plan = data.plan
-        numbers = [c for c in plan.encoding.columns if isinstance(c, Number)]
-        numbers = numbers if plan.encoding.missing == "mean" else []
-        counts = dict.fromkeys(numbers, 0)
-        rows, start, without = 0, 0, np.empty(0, dtype=np.intp)
-        for table, kept in data.row_batches():
-            left = np.setdiff1d(np.arange(table.num_rows), kept)
-            without = np.append(without, start + left[:LISTED_ROWS] + 1)[:LISTED_ROWS]
-            for c in numbers:
-                counts[c] += int(np.isnan(c.encode(table.column(c.name))).sum())
-            rows, start = rows + len(kept), start + table.num_rows
-        filled = tuple(Filled(c.name, count, c.mean) for c, count in counts.items() if count)
-        for column in filled:
-            if column.cells == start:
-                raise PlanMismatchError(f"{quote_column(column.name)} has no numbers.")
-        return cls(data.name, plan, tuple(data.names), rows, start, tuple(without.tolist()), filled)
-
-    @property
-    def columns_left_out(self) -> list[str]:
-        """The columns that are neither features nor the target."""
-        used = {column.name for column in self.plan.encoding.columns}
-        return [n for n in self.names if n not in used and n != self.plan.target.column]
-
-    @property
-    def sentence(self) -> str:
-        """A phrase that describes the rows and columns."""
-        columns = self.plan.encoding.columns
-        many = len(columns) > SENTENCE_COLUMNS
-        types = [
+    Returns a phrase, the lines to print (each with a heading), and the same facts as JSON.
+    """
+    plan, target = data.plan, data.plan.target
+    columns = plan.encoding.columns
+    rows, total, without, filled = _count_rows(data)
+    used = {target.column, *(column.name for column in columns)}
+    others = [name for name in data.names if name not in used]
+    which = f"{rows:,} of {plural(total, 'row')}"
+    if rows == total:
+        which = f"all {plural(rows, 'row')}" if rows > 1 else "its one row"
+    types, many = _group_by_type(columns), len(columns) > SENTENCE_COLUMNS
+    phrase = f"{which} of {data.name} with " + join_words(
+        [
             f"{plural(len(names), 'column') if many else _list_columns(names)} ({kind})"
-            for kind, names in _group_by_type(columns).items()
+            for kind, names in types.items()
         ]
-        parts = [f"{self.which_rows} of {self.name} with {join_words(types)}"]
-        if self.columns_left_out:
-            parts.append(f"without {plural(len(self.columns_left_out), 'other column')}")
-        if self.filled:
-            cells = plural(sum(column.cells for column in self.filled), "missing number")
-            parts.append(f"with {cells} replaced by the mean of the column")
-        return ", ".join(parts)
+    )
+    if others:
+        phrase += f", without {plural(len(others), 'other column')}"
+    if filled:
+        cells = plural(sum(count for _, count in filled), "missing number")
+        phrase += f", with {cells} replaced by the mean of the column"
+    headings = ("columns", *[""] * len(types))
+    lines = [
+        (heading, f"{kind}: {_list_columns(names)}")
+        for heading, (kind, names) in zip(headings, types.items(), strict=False)
+    ]
+    lines += [("", with_options(note)) for note in plan.notes]
+    for column, count in filled:
+        cells = f"{quote_column(column.name)}: {plural(count, 'missing number')}"
+        lines.append(("", f"{cells} replaced by the column's mean, {column.mean:g}"))
+    if others:
+        lines.append(("left out", _list_columns(others)))
+    labels = target.spellings
+    listed = f"{labels[1]} against {labels[0]}" if len(labels) == 2 else join_words(labels)
+    lines.append(("labels", f"{quote_column(target.column)}: {listed}"))
+    why = ""
+    if rows < total:
+        numbers = [f"{row:,}" for row in without]
+        more = total - rows - len(numbers)
+        numbers += [f"{more:,} more"] if more else []
+        listed = join_words(numbers, most=LISTED_ROWS + 1)
+        why = f"; left out because a number or the label is missing: {listed}"
+    lines.append(("rows", which + why))
+    about = {
+        "rows": rows,
+        "rows_left_out": total - rows,
+        "first_rows_left_out": without,
+        "missing": plan.encoding.missing,
+        "filled": [{"name": c.name, "cells": count, "mean": c.mean} for c, count in filled],
+        "columns": [
+            {"name": c.name, "kind": c.kind, "features": len(c.features)}
+            | ({"values": list(c.values)} if isinstance(c, Category | Words) else {})
+            for c in columns
+        ],
+        "columns_left_out": others,
+        "target": {key: value for key, value in target.to_json().items() if key != "others"},
+        "notes": [with_options(note) for note in plan.notes],
+    }
+    return phrase, lines, about
 
-    @property
-    def which_rows(self) -> str:
-        """A phrase with the number of rows, such as "9 of 10 rows"."""
-        if self.rows == self.all_rows:
-            return f"all {plural(self.rows, 'row')}" if self.rows > 1 else "its one row"
-        return f"{self.rows:,} of {plural(self.all_rows, 'row')}"
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and the text of each line to print."""
-        target = self.plan.target
-        first = "columns"
-        for kind, names in _group_by_type(self.plan.encoding.columns).items():
-            yield first, f"{kind}: {_list_columns(names)}"
-            first = ""
-        for note in self.plan.notes:
-            yield "", with_options(note)
-        for column in self.filled:
-            cells = plural(column.cells, "missing number")
-            mean = f"the column's mean, {column.mean:g}"
-            yield "", f"{quote_column(column.name)}: {cells} replaced by {mean}"
-        if self.columns_left_out:
-            yield "left out", _list_columns(self.columns_left_out)
-        labels = target.spellings
-        listed = f"{labels[1]} against {labels[0]}" if len(labels) == 2 else join_words(labels)
-        yield "labels", f"{quote_column(target.column)}: {listed}"
-        why = ""
-        if self.rows < self.all_rows:
-            numbers = [f"{row:,}" for row in self.without]
-            more = self.all_rows - self.rows - len(numbers)
-            numbers += [f"{more:,} more"] if more else []
-            without = join_words(numbers, most=LISTED_ROWS + 1)
-            why = f"; left out because a number or the label is missing: {without}"
-        yield "rows", f"{self.which_rows}{why}"
+def _count_rows(data: Data) -> tuple[int, int, list[int], list[tuple[Number, int]]]:
+    """Count the rows of a file, and the missing numbers replaced in each column.
 
-    def to_json(self) -> dict[str, Any]:
-        """Return rows, columns and labels as JSON."""
-        target = self.plan.target.to_json()
-        return {
-            "rows": self.rows,
-            "rows_left_out": self.all_rows - self.rows,
-            "first_rows_left_out": list(self.without),
-            "missing": self.plan.encoding.missing,
-            "filled": [column._asdict() for column in self.filled],
-            "columns": [
-                {"name": c.name, "kind": c.kind, "features": len(c.features)}
-                | ({"values": list(c.values)} if isinstance(c, Category | Words) else {})
-                for c in self.plan.encoding.columns
-            ],
-            "columns_left_out": self.columns_left_out,
-            "target": {key: value for key, value in target.items() if key != "others"},
-            "notes": [with_options(note) for note in self.plan.notes],
-        }
+    Returns the number of rows that a proof is about, the number of all rows, the first rows that
+    are left out (counted from 1), and the columns with replaced numbers.
+    """
+    encoding = data.plan.encoding
+    counts = {
+        c: 0 for c in encoding.columns if isinstance(c, Number) and encoding.missing == "mean"
+    }
+    rows, total, without = 0, 0, list[int]()
+    for table, kept in data.row_batches():
+        left = np.setdiff1d(np.arange(table.num_rows), kept)
+        without += (total + 1 + left[: LISTED_ROWS - len(without)]).tolist()
+        for column in counts:
+            counts[column] += int(np.isnan(column.encode(table.column(column.name))).sum())
+        rows, total = rows + len(kept), total + table.num_rows
+    filled = [(column, count) for column, count in counts.items() if count]
+    for column, count in filled:
+        if count == total:
+            raise PlanMismatchError(f"{quote_column(column.name)} has no numbers.")
+    return rows, total, without, filled
 
 
 def _group_by_type(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """Group the names of columns by a description of their type."""
+    """Group column names by a phrase for their type, such as "numbers"."""
     types: dict[str, list[str]] = {}
     for column in columns:
         count = len(column.features)

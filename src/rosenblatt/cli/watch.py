@@ -83,7 +83,7 @@ def watch(
 
 
 def _open(path: str) -> bool:
-    """Open a file in the browser; return False if there is no browser."""
+    """Open a file in the browser, and return whether there is one."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:

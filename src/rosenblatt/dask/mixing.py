@@ -22,7 +22,7 @@ from sklearn.exceptions import EfficiencyWarning
 
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import CYCLES, WALKS, Budget, Reason, Rule, Walk, retry_scaled
-from rosenblatt.dask.partitions import ClusterError, Partitions
+from rosenblatt.dask.partitions import Partitions
 from rosenblatt.errors import DataError, UsageError, quote
 from rosenblatt.examples import Examples
 from rosenblatt.files import read_checksummed, write_checksummed
@@ -35,15 +35,14 @@ ROUNDS = 32  # minimum number of rounds over which the pocket spreads its update
 
 
 class Round(NamedTuple):
-    """Record of a round: mistakes of w before the round, updates made and seconds taken."""
+    """Mistakes before a round of training, and its updates and seconds."""
 
     mistakes: float
     updates: int
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(NamedTuple):
     """Weights w and the number of mistakes that w makes on all partitions."""
 
     w: Floats
@@ -52,7 +51,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """State of a run between two rounds, from which it can be continued."""
+    """State of training between two rounds, from which it can be continued."""
 
     w: Floats
     rounds: int = 0
@@ -65,7 +64,7 @@ class State:
 
 @dataclass(frozen=True)
 class MixingPlan:
-    """Settings of a run: update rule, limits, and how weights are averaged."""
+    """Settings of training: update rule, limits, and how weights are averaged."""
 
     rule: Rule
     budget: Budget
@@ -74,8 +73,7 @@ class MixingPlan:
     pocket: bool = False  # spread updates over many rounds, so that more w are compared
 
 
-@dataclass(frozen=True, eq=False)
-class Epoch:
+class Epoch(NamedTuple):
     """Result of one epoch on one partition."""
 
     w: Floats | None  # after the epoch; None if there was no update
@@ -130,13 +128,10 @@ def mix(
 def run_round(
     partitions: Partitions, plan: MixingPlan, state: State, count_only: bool = False
 ) -> tuple[State, list[Epoch]]:
-    """Run one epoch on every partition, or only count mistakes."""
+    """Run one epoch on every partition and average the weights, or only count mistakes."""
     begin = time.perf_counter()
     tasks = plan_epochs(plan, state, len(partitions.names), count_only)
-    try:
-        epochs = partitions.map(run_epoch, *tasks)
-    except ClusterError as error:
-        raise ClusterError(f"round {state.rounds}: {error}") from error.__cause__
+    epochs = partitions.map(run_epoch, *tasks)
     seconds = time.perf_counter() - begin
     mistakes = math.fsum(epoch.mistakes for epoch in epochs)
     mistakes = int(mistakes) if mistakes.is_integer() else mistakes
@@ -158,7 +153,7 @@ def run_round(
 def plan_epochs(
     plan: MixingPlan, state: State, count: int, count_only: bool = False
 ) -> tuple[list[Any], ...]:
-    """Return the arguments with which `run_epoch` runs the next epoch on each partition.
+    """Return the arguments of `run_epoch` for each partition, one list per argument.
 
     The updates of all partitions together never exceed the updates left in the budget. If fewer
     updates are left than partitions, the partitions take turns, because perhaps only some of them
@@ -227,7 +222,7 @@ def run_epoch(
 
 
 def average_weights(w: Floats, epochs: Sequence[Epoch], by_mistakes: bool) -> Floats:
-    """Average the weights of the partitions, equally or in proportion to the updates made.
+    """Average the weights of the partitions, equally or in proportion to their updates.
 
     Examples
     --------
@@ -251,7 +246,7 @@ def average_weights(w: Floats, epochs: Sequence[Epoch], by_mistakes: bool) -> Fl
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """File with the state of a run, rewritten every few rounds."""
+    """File with the state of training, rewritten every few rounds."""
 
     path: str | PathLike[str]
     every: int  # number of rounds between two writes
@@ -275,7 +270,7 @@ class Checkpoint:
         write_checksummed(self.path, KIND, content)
 
     def read(self, plan: MixingPlan) -> tuple[int, State]:
-        """Read the saved seed and state; raise UsageError if data or parameters have changed."""
+        """Read the saved seed and state, after checking that the data have not changed."""
         content = read_checksummed(self.path, KIND)
         try:
             for name, now in (("data", self.data), ("rule", _rule_to_json(plan))):

@@ -1,4 +1,4 @@
-"""Load the partitions of Dask collections as examples on the workers of a cluster.
+"""Examples in the partitions of Dask collections, held by the workers of a cluster.
 
 Dask schedules the work, places partitions and recomputes lost ones. Each partition is a future that
 knows how it was computed, so a killed worker costs time but does not change the result.
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import dask
 import dask.array as da
@@ -31,24 +30,19 @@ T = TypeVar("T")
 
 
 class ClusterError(UserError, RuntimeError):
-    """Error about a lost scheduler, lost workers, or a task that kills its workers."""
+    """Error about a cluster that has lost its scheduler or its workers."""
 
     exit_code = 69
 
 
-@dataclass(frozen=True, eq=False)
-class LoadedPartition:
-    """Partition that a worker has loaded, or only its size and labels."""
+class Summary(NamedTuple):
+    """Size and labels of a partition that a worker has loaded."""
 
     name: str
     columns: tuple[str, ...] | None
-    labels: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    # The numbers of rows of each label count only rows with a weight above 0.
     shape: tuple[int, int] = (0, 0)
-    X: Any = None
-    y: Any = None
-    weights: Any = None
+    labels: NDArray[Any] = np.empty(0)
+    counts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # rows with weight 0 do not count
 
 
 class Partitions(Blocks):
@@ -85,16 +79,16 @@ class Partitions(Blocks):
         class_weight: Any = None,
         one_class: bool = False,
     ) -> Examples:
-        """Load the partitions on the workers; return a row of zeros with their labels and columns.
+        """Load the partitions on the workers, and return examples that describe them.
 
-        The template has one row of zeros, and the labels, columns and x0 of the partitions.
+        These examples are a row of zeros with the labels, columns and x0 of the partitions.
         """
-        raw = self.client.compute(list_partitions(X, y, sample_weight))
-        summaries: list[LoadedPartition] = self._gather(self.client.map(summarize, raw, pure=False))
-        filled = [i for i, part in enumerate(summaries) if part.counts.sum() > 0]
+        parts = self.client.compute(list_partitions(X, y, sample_weight))
+        found: list[Summary] = self._gather(self.client.map(_get_summary, parts, pure=False))
+        filled = [i for i, part in enumerate(found) if part.counts.sum() > 0]
         if not filled:
             raise ValueError("there are no rows to learn from; give at least one.")
-        summaries = [summaries[i] for i in filled]
+        summaries = [found[i] for i in filled]
         widths = sorted({part.shape[1] for part in summaries})
         if len(widths) > 1:
             raise ValueError(
@@ -108,13 +102,13 @@ class Partitions(Blocks):
         self.names = [part.name for part in summaries]
         self.rows = [part.shape[0] for part in summaries]
         arguments = [[value] * len(filled) for value in (labels, x0, weights)]
-        raw = [raw[i] for i in filled]
-        self.examples = self.client.map(convert_partition, raw, *arguments, pure=False)
+        parts = [parts[i] for i in filled]
+        self.examples = self.client.map(convert_partition, parts, *arguments, pure=False)
         one_row, code = np.zeros((1, widths[0])), np.ones(1, dtype=np.int8)
         return Examples(one_row, code, labels, summaries[0].columns, x0)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Apply work(partition, first row number) to each partition; yield results in order."""
+        """Apply work(partition, first row number) to each partition, and yield the results."""
         firsts = np.cumsum((0, *self.rows))[:-1].tolist()
         yield from self.map(_apply_work, firsts, [work] * len(firsts))
 
@@ -166,7 +160,7 @@ def _apply_work(examples: Examples, first: int, work: Work[T]) -> T:
 
 
 def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:
-    """Return the blocks of an array or the partitions of a frame as Delayed objects."""
+    """Return the partitions of the data as Delayed objects, loaded by `load_partition`."""
     X = read_frame(X)
     if isinstance(X, da.Array):
         if X.ndim != 2:
@@ -204,7 +198,7 @@ def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:
 
 
 def read_frame(X: Any) -> Any:
-    """Read paths of Parquet files as a Dask dataframe; return anything else unchanged."""
+    """Open Parquet files as a Dask dataframe if X is a path or a list of paths."""
     paths = X if isinstance(X, list | tuple) and X else [X]
     if not all(isinstance(path, str | PathLike) for path in paths):
         return X
@@ -235,7 +229,7 @@ def check_columns(X: Any, names: Iterable[str]) -> None:
 
 
 def frame_partitions(X: Any) -> list[Any]:
-    """Return the partitions of a Dask dataframe as Delayed frames with the same columns."""
+    """Return the partitions of a Dask dataframe, with columns in the same order."""
     columns = list(X.columns)
     repeated = [name for name, count in Counter(columns).items() if count > 1]
     if repeated:
@@ -245,7 +239,7 @@ def frame_partitions(X: Any) -> list[Any]:
 
 
 def _select_columns(part: Any, number: int, columns: list[Any]) -> Any:
-    """Reorder the columns of a partition; raise ValueError if its column names differ."""
+    """Reorder the columns of a partition, or raise ValueError if names differ."""
     if list(part.columns) == columns:
         return part
     for name in columns:
@@ -287,15 +281,15 @@ def split_column(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
     return list(values.to_delayed())
 
 
-def load_partition(name: str, part: Any, y: Any, weights: Any) -> LoadedPartition:
-    """Load and check a partition on a worker; errors name the partition."""
+def load_partition(name: str, part: Any, y: Any, weights: Any) -> tuple[Summary, Any, Any, Any]:
+    """Load and check a partition on a worker; return its summary, rows, labels and weights."""
     if isinstance(y, str):
         part, y = part.drop(columns=[y]), part[y]
     if isinstance(weights, str):
         part, weights = part.drop(columns=[weights]), part[weights]
     columns = column_names(part)
     if part.shape[0] == 0:
-        return LoadedPartition(name, columns)
+        return Summary(name, columns), None, None, None
     try:
         refuse_masked(y, "y")
         X = to_floats(part)
@@ -314,34 +308,35 @@ def load_partition(name: str, part: Any, y: Any, weights: Any) -> LoadedPartitio
         raise
     if len(labels) > 2 and checks.is_continuous(counted, labels):
         raise ValueError(f"{name}: {checks.make_too_many_error(counted, labels)}")
-    return LoadedPartition(name, columns, labels, counts, X.shape, X, y, weights)
+    return Summary(name, columns, X.shape, labels, counts), X, y, weights
 
 
-def summarize(part: LoadedPartition) -> LoadedPartition:
-    """Return a partition without its rows, keeping its size and labels."""
-    return replace(part, X=None, y=None, weights=None)
+def _get_summary(part: tuple[Summary, Any, Any, Any]) -> Summary:
+    return part[0]
 
 
 def convert_partition(
-    part: LoadedPartition, labels: NDArray[Any], x0: float, weights: NDArray[np.float64] | None
+    part: tuple[Summary, Any, Any, Any],
+    labels: NDArray[Any],
+    x0: float,
+    class_weights: NDArray[np.float64] | None,
 ) -> Examples:
     """Convert a partition to examples, with the labels of all partitions.
 
-    `weights` are the class weights. NaN and infinity are not checked here, because the first epoch
-    finds them without another pass.
+    NaN and infinity are not checked here, because the first epoch finds them without another pass.
     """
+    summary, X, y, weights = part
     try:
-        y = as_column(part.y)
-        examples = Examples.from_arrays(part.X, y, x0=x0, labels=labels, looked_at=False)
-        if part.weights is None and weights is None:
+        examples = Examples.from_arrays(X, as_column(y), x0=x0, labels=labels, looked_at=False)
+        if weights is None and class_weights is None:
             return examples
-        return examples.weighted(part.weights, weights, stream=True)
+        return examples.weighted(weights, class_weights, stream=True)
     except ValueError as error:
-        raise ValueError(f"{part.name}: {error}") from None
+        raise ValueError(f"{summary.name}: {error}") from None
 
 
-def _merge_labels(parts: list[LoadedPartition], one_class: bool) -> tuple[NDArray[Any], list[int]]:
-    """Return the labels of all partitions and the number of rows of each."""
+def _merge_labels(parts: list[Summary], one_class: bool) -> tuple[NDArray[Any], list[int]]:
+    """Return the labels of all partitions and the number of rows with each label."""
     count: Counter[Any] = Counter()
     for part in parts:
         count.update(dict(zip(part.labels.tolist(), part.counts.tolist(), strict=True)))

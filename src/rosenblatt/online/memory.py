@@ -1,8 +1,9 @@
-"""The state of an online perceptron: weight vectors as dicts by feature name, or as arrays.
+"""The weights and counts of an online perceptron, as dicts or as arrays.
 
-Single examples are fastest with a dict for each vector; blocks need arrays. The memory is converted
-when calls with examples and with blocks alternate. Products are added in the order of the row's
-entries, or in a way whose sign is proved to be that of this sum, so both forms give the same bits.
+Single examples are fastest with a dict by feature name for each weight vector; blocks of rows need
+arrays. They are converted when calls with examples and with blocks alternate. Products are added in
+the order of the row's entries, or in a way whose sign is proved to be that of this sum, so both
+forms give the same bits.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ PREDICTORS = {"last": rule.LAST, "average": rule.AVERAGE, "pocket": rule.BEST}
 
 
 class NotNumbersError(ValueError):
-    """Error about a row with NaN, infinity, or values that are not Python numbers."""
+    """Error about a row whose values are not finite Python numbers."""
 
 
 class DictRow:
-    """One example as a dict, with the methods that the update rule needs."""
+    """One example as a dict, in the form that the update rule needs."""
 
     __slots__ = ("copy", "length", "s", "step", "x", "x0")
 
@@ -65,7 +66,7 @@ class DictRow:
         self.x, self.copy = NOTHING, None
 
     def score(self, w: Vector) -> float:
-        """Return w·x, summed in the order of x; features without a weight count as 0."""
+        """Compute the score w·x, where features without a weight count as 0."""
         s = w[X0] * self.x0
         try:
             try:
@@ -91,7 +92,7 @@ class DictRow:
 
 
 class TupleWeights:
-    """The weights w as a tuple, to score dicts with the same features in the same order.
+    """Weights as a tuple, for fast scores of dicts with the same features.
 
     w·x is (‖w‖² + ‖x‖² - ‖w - x‖²) / 2, and Python computes distances of tuples without a loop.
     """
@@ -111,7 +112,7 @@ class TupleWeights:
 
 
 class StreamMemory:
-    """The state of an online perceptron: weight vectors, counts and most recent mistakes."""
+    """Weights, counts and recent mistakes of an online perceptron."""
 
     def __init__(
         self, window: int, average: bool = False, pocket: bool = False, labels: int = 2
@@ -142,12 +143,12 @@ class StreamMemory:
         return self.V
 
     def grouped(self) -> list[Any]:
-        """Return the weight vectors, as lists of K dicts if there are K > 2 labels."""
+        """Return each weight vector as a dict, or as one dict per label if there are many."""
         V, K = self.by_name(), self.labels
         return V if K == 2 else [V[i : i + K] for i in range(0, len(V), K)]
 
     def predicting_weights(self, predict_with: str) -> list[Vector]:
-        """Return the weights used to predict, one vector per label if there are more than two."""
+        """Return the weights used to predict, one dict per label if there are many."""
         V, seen = self.by_name(), self.counts[SEEN]
         K = 1 if self.labels == 2 else self.labels
         if predict_with == "average" and seen:
@@ -156,7 +157,7 @@ class StreamMemory:
         return V[K : 2 * K] if predict_with == "pocket" and self.counts[HELD] else V[:K]
 
     def score_sign(self, row: DictRow, values: tuple[Any, ...]) -> float:
-        """Return the score of a row by w, or a faster number with the same sign."""
+        """Compute the score of a row, or faster a number with the same sign."""
         w, known = self.V[0], self.tuple_weights
         if len(w) == len(values) + 1:
             if known.w is not w:
@@ -170,14 +171,14 @@ class StreamMemory:
         return row.score(w)
 
     def predicting_score(self, row: DictRow, predict_with: str) -> float:
-        """Return the score of a row by the weights used to predict."""
+        """Compute the score of a row with the weights used to predict."""
         s: float = rule.predicting_score(  # type: ignore[no-untyped-call]
             row, 0, PREDICTORS[predict_with], self.V, self.counts, row.s
         )
         return s
 
     def best_label(self, row: DictRow, zero: int, predict_with: str) -> int:
-        """Return the index of the label predicted for a row, for more than two labels."""
+        """Predict one of more than two labels for a row, and return its index."""
         D = rowformats.Joint(row, NO_LABEL, self.labels, NO_SCORES)  # type: ignore[arg-type]
         found: tuple[int, float] = rule.best_label(  # type: ignore[no-untyped-call]
             D, 0, zero, PREDICTORS[predict_with], self.grouped(), self.counts, rowformats.NONE
@@ -185,9 +186,10 @@ class StreamMemory:
         return found[0]
 
     def learn_row(self, row: DictRow, zero: int, place: int | None = None) -> None:
-        """Learn from one row; `place` is the index of its label if there are more than two.
+        """Learn from one row.
 
-        An invalid row raises NotNumbersError and changes nothing.
+        `place` is the index of its label if there are more than two. An invalid row raises
+        NotNumbersError and changes nothing.
         """
         if not row.length < self.surely_shorter:
             constant = row.x0 * row.x0
@@ -215,9 +217,10 @@ class StreamMemory:
         )
 
     def learn_block(self, rows: Rows, layout: Names, zero: int, predict_with: str) -> NDArray[Any]:
-        """Predict each row of a block, then learn it if it has a label; return the predictions.
+        """Predict each row of a block, then learn it if it has a label.
 
-        The memory changes once, after all rows; an invalid row raises and changes nothing.
+        The weights change once, after all rows. An invalid row raises NotNumbersError and changes
+        nothing.
         """
         copy, predictions = self._to_arrays(rows, layout)
         joint = isinstance(rows, rowformats.Joint)
@@ -238,16 +241,16 @@ class StreamMemory:
     def predict_block(
         self, rows: Rows, layout: Names, zero: int, predict_with: str
     ) -> NDArray[Any]:
-        """Predict each row of a block with the weights that `predict_with` names."""
+        """Predict each row of a block, and return a sign or the index of a label for each."""
         copy, predictions = self._to_arrays(rows, layout)
         predict = rule.run_predict_joint if isinstance(rows, rowformats.Joint) else rule.run_predict
         predict(rows, zero, PREDICTORS[predict_with], copy, predictions)
         return predictions
 
     def _to_arrays(self, rows: Rows, layout: Names) -> tuple[rule.Memory, NDArray[Any]]:
-        """Return the state as arrays, with columns for x0, the block's features and all others.
+        """Return the weights as arrays for a block of rows, and an array for its predictions.
 
-        Return also an array for one prediction per row: a sign, or the index of a label.
+        The columns are x0, the features of the block, and all other features.
         """
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
@@ -270,14 +273,14 @@ class StreamMemory:
         return rule.Memory(vectors, self.kept, window, counts, radius), predictions
 
     def flip_signs(self) -> None:
-        """Change the sign of every weight, because the labels of +1 and -1 are exchanged."""
+        """Change the sign of every weight, since positive and negative label are exchanged."""
         for vector in self.by_name():
             for name, value in vector.items():
                 vector[name] = 0.0 - value  # never -0.0
         self.tuple_weights.w = NOTHING
 
     def forget_mistakes(self) -> None:
-        """Reset w to 0, as if every example so far had been classified correctly."""
+        """Reset the weights to 0, as if there had been no mistakes so far."""
         self.V = [{X0: 0.0} for _ in self.by_name()]
         seen, length = self.counts[SEEN], len(self.window)
         for place in (MISTAKES, RECENT, CANDIDATE, POCKET):
@@ -288,7 +291,7 @@ class StreamMemory:
         self.window[:] = bytes(length)
 
     def refuse_unnamed(self) -> None:
-        """Raise ValueError if features have text names, because an array has no names."""
+        """Raise ValueError for an array if the features have names."""
         known = self.names if self.array is not None else self.V[0]
         if any(isinstance(name, str) for name in itertools.islice(known, 2)):
             raise ValueError(
@@ -297,7 +300,7 @@ class StreamMemory:
             )
 
     def state(self) -> dict[str, Any]:
-        """Return the state as plain values, which do not depend on the sizes of blocks."""
+        """Return weights and counts as plain values, the same for any sizes of blocks."""
         nonzero = {name for vector in self.by_name() for name, v in vector.items() if v != 0}
         names = sorted(nonzero - {X0}, key=lambda name: (type(name).__name__, name))
         vectors = {
@@ -313,7 +316,7 @@ class StreamMemory:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state that `state()` returned; raise ValueError if it is inconsistent."""
+        """Restore what `state` returned, or raise ValueError if it is inconsistent."""
         names, counts, squared = state["features"], state["count"], state["squared_radius"]
         plain = all(isinstance(name, str) or type(name) is int for name in names)
         _require(

@@ -1,4 +1,4 @@
-"""Encoding of raw rows (numbers, categories and text) as features of a stream."""
+"""Rows of numbers, categories and text, encoded as features of a stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rosenblatt.text import quote_column
 
 @dataclass(frozen=True, eq=False)
 class RawColumns:
-    """Columns of raw rows (numbers, categories and text) that are encoded as features.
+    """Columns of numbers, categories and text that are encoded as features.
 
     A number becomes a feature with the name of its column, a category "column=value", a word
     "column=word", and an entry a feature named by its index.
@@ -37,17 +37,17 @@ class RawColumns:
 
     @cached_property
     def columns(self) -> dict[str, Column]:
-        """The columns by name."""
+        """Columns by name."""
         return {column.name: column for column in self.encoding.columns}
 
     @cached_property
     def numbers(self) -> Encoding:
-        """Encoding of the numeric columns."""
+        """Encoding of the numeric columns alone."""
         columns = tuple(c for c in self.encoding.columns if isinstance(c, Number))
         return Encoding(columns, self.encoding.missing)
 
     def encode(self, x: Mapping[Any, Any], known: Collection[Hashable]) -> dict[Hashable, float]:
-        """Return the features of a row; encode a missing category only if in `known`."""
+        """Encode a row as features; `known` are the features that already have weights."""
         numbers, row = self._read_numbers(x), dict[Hashable, float]()
         for name in dict.fromkeys((*x, *self.columns)):
             column = self.columns.get(name)
@@ -79,7 +79,7 @@ class RawColumns:
         return dict(zip(names, X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:
-        """Return an encoding with the categories and words in `names`, and its features."""
+        """Return an encoding of the features with the given names, and these features."""
         values: dict[str, list[str]] = {column.name: [] for column in self.encoding.columns}
         indices, others = [], []
         for name in names:
@@ -104,7 +104,7 @@ class RawColumns:
 
 
 def features_of(encoding: Encoding) -> list[Hashable]:
-    """Return the features of a stream in the order of the weights of a model."""
+    """Return the features of an encoding in the order of a model's weights."""
     features: list[Hashable] = []
     for column in encoding.columns:
         if isinstance(column, Number):
@@ -117,7 +117,7 @@ def features_of(encoding: Encoding) -> list[Hashable]:
 
 
 def columns_of_feed(feed: Feed, kinds: Kinds) -> RawColumns:
-    """Return the columns of a stream, as a model file records them."""
+    """Return the columns of a stream as a model file records them."""
     if isinstance(feed, LibsvmFeed):
         return RawColumns(Encoding((), "zero"), LABEL)
     width, missing = None, "zero"

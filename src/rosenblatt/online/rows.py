@@ -1,4 +1,4 @@
-"""Checks of the input of an online perceptron: single rows, blocks of rows, and labels."""
+"""Rows and labels of an online perceptron, checked and converted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_A_LABEL = "is not one of the labels"
 
 
 def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, float]:
-    """Return one example as a dict of floats; raise ValueError if a feature is not numeric.
+    """Return an example as a dict of floats, or raise ValueError.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _finite(value: Any, name: Hashable) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A block of rows and its column names."""
+    """Block of rows with the names of its columns."""
 
     table: Any  # array or CSR matrix
     layout: Names  # the feature of each column
@@ -121,7 +121,7 @@ class Block:
         return cls(table, range(table.shape[1]) if names is None else names)
 
     def check(self) -> None:
-        """Raise an error that names the first row with NaN, infinity or too large numbers."""
+        """Raise an error about the first row with NaN, infinity or too large numbers."""
         table = self.table
         if sum_of_squares(numbers_in(table)) < LONGEST_SQUARED:
             return
@@ -138,13 +138,13 @@ class Block:
     def rows(
         self, x0: float, step: NDArray[np.float64], begin: int = 0
     ) -> rowformats.Dense | rowformats.Sparse:
-        """Return rows from `begin` on, one per entry of `step`, in the format of the kernels."""
+        """Return rows in the format of compiled code, one per entry of `step`."""
         return kernel_rows(self.table, x0, step, slice(begin, begin + len(step)))
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels known so far, in sort order.
+    """Labels known so far, in sort order.
 
     Two labels become known as they are seen. While there is only one, its sign is unknown, and it
     counts as +1. More than two labels are all known from the start.
@@ -160,7 +160,7 @@ class Labels:
 
     @classmethod
     def of(cls, given: Any) -> Labels:
-        """Check the labels that a user gives: two or more, or None to find them in the stream."""
+        """Check and sort the labels that a user lists, or None if they are unknown."""
         if given is None:
             return cls()
         try:
@@ -182,13 +182,13 @@ class Labels:
         return len(self.met) >= 2
 
     def sign(self, label: Any) -> int | None:
-        """Return the sign of one of two labels, +1 or -1; None for an unknown label."""
+        """Return +1 for the positive label, -1 for the negative, None for any other."""
         if label not in self.met:
             return None
         return 1 if label == self.met[-1] else -1
 
     def learn(self, label: Any) -> Labels:
-        """Add a label; raise ValueError if it is new and two or more labels are known already."""
+        """Add a label, or raise ValueError if it is new and two are known already."""
         label = _plain_label(label)
         if label in self.met:
             return self
@@ -206,7 +206,7 @@ class Labels:
             ) from None
 
     def from_predictions(self, predictions: NDArray[Any]) -> NDArray[Any]:
-        """Convert predicted signs or label indices to labels; None if no label is known."""
+        """Convert predicted signs or indices to labels, or to None if none is known."""
         if not self.met:
             return np.full(len(predictions), None)
         if len(self.met) > 2:
@@ -216,7 +216,7 @@ class Labels:
 
 
 def _plain_label(label: Any) -> Any:
-    """Return a label as a Python value; raise ValueError if it cannot be a label."""
+    """Return a label as a Python value, or raise ValueError if it cannot be one."""
     if isinstance(label, np.generic):
         label = label.item()
     try:
@@ -230,14 +230,14 @@ def _plain_label(label: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class BlockLabels:
-    """The labels of a block of rows, with gaps where labels are missing."""
+    """Labels of a block of rows, some of which may be missing."""
 
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None  # None if every row has a label
 
     @classmethod
     def of(cls, y: Any, n: int, every: bool) -> BlockLabels:
-        """Check the labels of n rows; with `every`, none may be missing."""
+        """Check the labels of n rows, of which none may be missing if `every` is true."""
         refuse_masked(y, "y")
         values = as_column(y)
         if values.dtype.kind == "T":
@@ -259,9 +259,10 @@ class BlockLabels:
         return cls(values, missing)
 
     def plan(self, labels: Labels) -> list[tuple[int, int, Labels]]:
-        """Split the block at new labels; return begin, end and known labels of each part.
+        """Split the rows into parts, each beginning where a new label appears.
 
-        A third label raises ValueError before any row is learned.
+        Returns begin, end and known labels of each part. A third label raises ValueError before any
+        row is learned.
         """
         cuts = [(0, labels)]
         while (row := self._first_unknown(labels)) is not None:
@@ -274,7 +275,7 @@ class BlockLabels:
         return [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
 
     def refused(self, labels: Labels) -> dict[int, str]:
-        """Return the rows with labels that cannot be learned, and for each row the reason."""
+        """Return the rows whose labels cannot be learned, with the reasons."""
         skipped = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
         result: dict[int, str] = {}
         while (row := BlockLabels(self.values, skipped)._first_unknown(labels)) is not None:
@@ -288,7 +289,7 @@ class BlockLabels:
         return result
 
     def steps(self, labels: Labels, eta: float, begin: int, end: int) -> NDArray[np.float64]:
-        """Return eta·y of the rows from `begin` to `end`; 0 where a label is missing."""
+        """Return eta·y of the rows from `begin` to `end`, or 0 where a label is missing."""
         if not labels.met:
             return np.zeros(end - begin)
         values = self.values[begin:end]
@@ -300,14 +301,14 @@ class BlockLabels:
         return steps
 
     def places(self, labels: Labels, begin: int, end: int) -> NDArray[np.int32]:
-        """Return the label index of the rows from `begin` to `end`; NONE where it is missing."""
+        """Return the label indices of the rows from `begin` to `end`, NONE where missing."""
         places = np.full(end - begin, rowformats.NONE, dtype=np.int32)
         for place, label in enumerate(labels.met):
             places[np.asarray(self.values[begin:end] == label, dtype=bool)] = place
         return places
 
     def _first_unknown(self, labels: Labels) -> int | None:
-        """Return the first row whose label is not in `labels`, or None if all labels are known."""
+        """Return the first row whose label is not in `labels`, or None."""
         values, met = self.values, labels.met
         if values.dtype == bool and met == (False, True):
             return None

@@ -1,4 +1,4 @@
-"""The online rule: predict each row as it comes, then update the weights on a mistake.
+"""The online rule, which predicts each row and then updates the weights on a mistake.
 
 The rule is written once. Compiled code applies it to blocks of rows; for a single dict, `learn` and
 its helpers run as plain Python, with the vectors of `memory`.
@@ -40,7 +40,7 @@ ORDER_SHARE, ORDER_LEAST = 2.0**-50, 1e-280
 
 
 class Memory(NamedTuple):
-    """The state of an online perceptron, as arrays for the kernels.
+    """Weights and counts of an online perceptron, as arrays for compiled code.
 
     The vectors are w; with a pocket, the pocket (best on the last window), the candidate that is
     judged beside it on this window, and the runner (longest run of correct predictions in this
@@ -55,10 +55,11 @@ class Memory(NamedTuple):
 
 
 def online(D, zero, predictor, m, predictions):
-    """Predict each row, then learn it if it has a label; the step of a row without one is 0.
+    """Predict each row, then learn it if it has a label.
 
-    Returns the number of rows done: it stops before a row that is too long or has NaN or infinity.
-    `size` is an upper bound on ‖w‖²: an update after a mistake adds at most ‖a·x‖² to it.
+    The step of a row without a label is 0. Returns the number of rows done: it stops before a row
+    that is too long or has NaN or infinity. `size` is an upper bound on ‖w‖²: an update after a
+    mistake adds at most ‖a·x‖² to it.
     """
     V, counts, window, radius = m.vectors, m.counts, m.window, m.squared_radius
     w = V[0]
@@ -96,7 +97,7 @@ def online_joint(D, zero, predictor, m, predictions):
 
 
 def learn(D, n, zero, mistake, V, kept, counts, window):
-    """Count row n, update w if `mistake` encodes an update, and return whether it does."""
+    """Count row n, and update the weights if `mistake` is not NONE."""
     wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
@@ -119,7 +120,10 @@ def learn(D, n, zero, mistake, V, kept, counts, window):
 
 
 def predicting_score(D, n, predictor, V, counts, s):
-    """Return the score of row n by the weights used to predict, given its score s by w."""
+    """Compute the score of row n with the weights used to predict.
+
+    `s` is its score with the last weights.
+    """
     if predictor == AVERAGE and counts[SEEN] > 0:
         return s - score_in_order(D, n, V[-1]) / counts[SEEN]
     if predictor == BEST and counts[HELD]:
@@ -128,7 +132,7 @@ def predicting_score(D, n, predictor, V, counts, s):
 
 
 def judge_pocket(D, n, zero, V, counts, wrong):
-    """Count mistakes of pocket and candidate; keep the w with the longest run of correct rows."""
+    """Count the mistakes of pocket and candidate, and keep the w with the longest run."""
     counts[POCKET] += misclassifies(D, n, zero, V[1:], counts)
     counts[CANDIDATE] += misclassifies(D, n, zero, V[2:], counts)
     if not wrong:
@@ -141,7 +145,7 @@ def judge_pocket(D, n, zero, V, counts, wrong):
 
 
 def end_window(V, counts):
-    """Keep the better of pocket and candidate; the w with the longest run becomes candidate."""
+    """Keep the better of pocket and candidate, and choose the next candidate."""
     w, pocket, candidate, runner = V[0], V[1], V[2], V[3]
     if counts[RUN] > counts[LONGEST]:
         copy_weights(w, runner)
@@ -165,7 +169,7 @@ def copy_weights(w, into):
 
 
 def copy_array(w, into):
-    """Copy an array by a plain loop, which compiles ten times faster than a slice."""
+    """Copy an array in a loop, which compiles ten times faster than a slice."""
     for i in range(len(w)):
         into[i] = w[i]
 
@@ -186,7 +190,7 @@ def predict_joint(D, zero, predictor, m, predictions):
 
 
 def best_label(D, n, zero, predictor, V, counts, but):
-    """Return the label other than `but` with the highest score of row n, and the score.
+    """Return the label with the highest score of row n, except `but`, and the score.
 
     Of equal scores the first label wins, or with zero > 0 the last.
     """
@@ -204,7 +208,10 @@ def best_label(D, n, zero, predictor, V, counts, but):
 
 
 def joint_mistake(D, n, zero, V, counts):
-    """Return the code n·K + r of the update if V[0] misclassifies row n, else NONE."""
+    """Return the update that a mistake on row n causes, or NONE.
+
+    The update n·K + r adds row n to its label's weights and subtracts it from those of label r.
+    """
     y = D.label[n]
     r, best = best_label(D, n, zero, LAST, V, counts, y)
     right = score_in_order(D.rows, n, label_weights(D, V[0], y))
@@ -231,14 +238,14 @@ def misclassifies_joint(D, n, zero, V, counts):
 
 
 def score_in_order(D, n, w):
-    """Return w·x of row n, summed in the order of its entries, rounded as for a dict."""
+    """Compute the score w·x of row n, summed in the order of its entries."""
     if isinstance(D, Sparse):
         return score_sparse(D, n, w)
     return score_dense(D, n, w) if isinstance(D, Dense) else D.score(w)  # a dict
 
 
 def squared_norm_dense(D, n):
-    """Return ‖x‖² of row n, x0 included."""
+    """Compute the squared norm of dense row n, including x0."""
     x = D.X[n]
     q = D.x0 * D.x0
     for i in range(len(x)):
@@ -247,7 +254,7 @@ def squared_norm_dense(D, n):
 
 
 def squared_norm_sparse(D, n):
-    """Return ‖x‖² of row n, x0 included, over its stored entries."""
+    """Compute the squared norm of sparse row n, including x0."""
     q = D.x0 * D.x0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         q += np.float64(D.data[j]) * D.data[j]
@@ -255,7 +262,7 @@ def squared_norm_sparse(D, n):
 
 
 def squared_norm(D, n):
-    """Return ‖x‖² of row n, x0 included, for dense and sparse rows."""
+    """Compute the squared norm of row n, including x0."""
     return squared_norm_sparse(D, n) if isinstance(D, Sparse) else squared_norm_dense(D, n)
 
 
