@@ -24,8 +24,8 @@ COMMANDS = {
     "separation": "Find the infinite estimates of a regression, with a proof.",
     "verify": "Check a proof against a file in exact arithmetic.",
     "stream": "Predict each line of a stream, then learn from it.",
-    "experiment": "Count the updates of PLA on many random data sets.",
-    "watch": "Write a web page that animates PLA, and open it.",
+    "experiment": "Count the perceptron algorithm's updates on random data.",
+    "watch": "Write a web page that animates the perceptron algorithm.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}  # of every command
 BROKEN_PIPE = 141  # exit code that a shell reports for a command ended by SIGPIPE

@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli.console import Console, bar
-from rosenblatt.cli.options import NumberRange, command, json_option
+from rosenblatt.cli.options import NumberRange, command, json_option, order_option
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import experiment as run_experiment
 from rosenblatt.files import keep_apart
@@ -42,13 +41,7 @@ from rosenblatt.text import plural
     show_default=True,
     help="Number of features.",
 )
-@click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    default="random",
-    show_default=True,
-    help="Order in which PLA visits the examples.",
-)
+@order_option("random")
 @click.option(
     "--noise",
     type=NumberRange(0, 1),
@@ -67,7 +60,7 @@ from rosenblatt.text import plural
 )
 @json_option
 def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
-    """Run PLA on many random data sets and count its updates.
+    """Count the updates of the perceptron learning algorithm (PLA) on random data sets.
 
     Each run draws a random linear target f and examples in [-1, 1]^DIM, trains g on them, and
     estimates P[f≠g], the probability that g disagrees with f (exercise 1.4 of Learning From Data).

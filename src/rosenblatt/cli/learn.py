@@ -13,7 +13,6 @@ from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
 from rosenblatt.accuracy import EvaluationOptions
-from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import INTERRUPTED
 from rosenblatt.cli.console import Console, as_argument, bar, make_table, with_options
 from rosenblatt.cli.options import (
@@ -23,6 +22,7 @@ from rosenblatt.cli.options import (
     convert_option,
     json_option,
     needs_passes,
+    order_option,
     proof_option,
     reading_options,
     write_proof,
@@ -52,18 +52,13 @@ BAR_WIDTH = 24  # characters of the longest bar
     type=click.Choice(ALGORITHMS),
     default="auto",
     show_default=True,
-    help="Training algorithm. auto: PLA if the data are separable; otherwise, for two labels, "
-    "pocket and then a search for fewer mistakes, for more labels the better of pocket and "
-    "average. average: the mean of PLA's weights.",
+    help="Training algorithm. pla: the perceptron learning algorithm; pocket: PLA that keeps its "
+    "best weights; fewest: a search for the fewest mistakes; average: the mean of PLA's weights; "
+    "auto: pla if the data are separable, otherwise pocket and then fewest, or with more than two "
+    "labels the better of pocket and average.",
 )
-@click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    default="cycle",
-    show_default=True,
-    help="Order in which PLA visits the rows.",
-)
-@click.option("--scale/--no-scale", default=True, help="Whether to train on scaled columns.")
+@order_option("cycle")
+@click.option("--scale/--no-scale", default=True, help="Whether to scale the columns for training.")
 @click.option(
     "--time-limit",
     type=NumberRange(min=0, min_open=True),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import click
 
 import rosenblatt.interrupts as interrupts
+from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import COMMANDS, SETTINGS
 from rosenblatt.cli.console import Console, as_argument
 from rosenblatt.errors import Message, OpenError, UsageError
@@ -125,7 +126,7 @@ COLUMNS = (
         metavar="none|english|FILE",
         default="english",
         show_default=True,
-        help="Words that are not counted.",
+        help="Words that --text does not count: none, common English words, or those in a file.",
     ),
     click.option(
         "--min-count",
@@ -153,6 +154,19 @@ REGRESSORS = (
         help="What to do if a value is missing: stop, or drop the row.",
     ),
 )
+
+
+def order_option(default: str) -> Callable[[F], F]:
+    """Return the option for the order in which PLA visits the rows."""
+    return click.option(
+        "--order",
+        type=click.Choice(ORDERS),
+        default=default,
+        show_default=True,
+        help="Order in which PLA visits the rows. cycle: as given; random-cycle: one random "
+        "permutation; shuffle: a new permutation for each epoch; first: always the first "
+        "misclassified row; random: a random misclassified row.",
+    )
 
 
 def needs_passes(console: Console, source: Source, layout: Layout, activity: str) -> bool:

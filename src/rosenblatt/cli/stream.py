@@ -75,7 +75,8 @@ IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
     type=click.Choice(["last", "average", "pocket"]),
     default="last",
     show_default=True,
-    help="Weights used to predict: the last, their average, or the pocket's.",
+    help="Weights used to predict: the last, the average so far, or those with the fewest mistakes "
+    "on recent rows (pocket).",
 )
 @click.option(
     "--window",
@@ -83,7 +84,7 @@ IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
     default=1000,
     show_default=True,
     metavar="N",
-    help="Number of recent rows for the recent mistake rate.",
+    help="Number of recent rows that the recent mistake rate and the pocket use.",
 )
 @click.option("--eta", type=ABOVE_0, default=1.0, show_default=True, help="Learning rate.")
 @click.option("--intercept/--no-intercept", default=True, help="Whether to fit an intercept.")
@@ -126,9 +127,9 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
 
     DATA is a JSON lines, CSV, LIBSVM or Parquet file, compressed or not, or - for standard input.
     Predictions are printed in the order of the lines, one per line. A prediction is empty until
-    the first label is known; a bad line has none. A line without a label is predicted but not
-    learned from. If none of the first lines has the target column (about 4 MB of a file, at least
-    1000 lines of a pipe), the command stops with an error.
+    the first label is known; a bad line, which cannot be used, has none. A line without a label is
+    predicted but not learned from. If none of the first lines has the target column (about 4 MB of
+    a file, at least 1000 lines of a pipe), the command stops with an error.
 
     Two labels are learned as they appear. For three or more, list all of them with --labels; a
     line with any other label is a bad line. A label in double quotes is text, even if it looks

@@ -52,7 +52,7 @@ LISTED_COLUMNS = 100  # columns named in a line; --json has all
 @click.option(
     "--again",
     is_flag=True,
-    help="Repeat the enumeration of all cells if the proof rests on one.",
+    help="Repeat an exhaustive search through all classifiers if PROOF rests on one.",
 )
 @reading_options
 @json_option
@@ -80,8 +80,8 @@ def verify(proof: str, data: str, again: bool, reading: Reading, as_json: bool) 
                 )
             if claimed.enumeration and not again:
                 raise UsageError(
-                    f"{proof}: “{claim}” rests on an enumeration of all cells, which has to be "
-                    "repeated to check it. Give --again."
+                    f"{proof}: “{claim}” rests on an exhaustive search through all classifiers, "
+                    "which has to be repeated to check it. Give --again."
                 )
             what = _check_examples(console, source, reading, plan, claimed, result)
     except (ProofError, PlanMismatchError) as wrong:

@@ -44,11 +44,11 @@ PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # identifies a pa
 def watch(
     data: str | None, save: str | None, browser: bool, reading: Reading, as_json: bool
 ) -> int:
-    """Write a web page that shows every update of PLA and the pocket, and open it.
+    """Write a web page that animates the perceptron and pocket algorithms, and open it.
 
-    The page is one HTML file that needs no network and no server. It shows DATA, or examples
-    that you add by clicking. Without --save it is written to a temporary file, which is not
-    deleted. With --json, no browser is opened.
+    The page shows every update on DATA, or on examples that you add by clicking. It is one HTML
+    file that needs no network and no server. Without --save it is written to a temporary file,
+    which is not deleted. With --json, no browser is opened.
     """
     from rosenblatt.show.page.assets import own_data, page_html
 
