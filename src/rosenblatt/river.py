@@ -39,7 +39,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
     intercept_scaling
         Value x0 of the constant feature whose weight is w0.
     zero
-        Meaning of sign(0): "mistake", "negative" or "positive".
+        Class of a score of 0: "mistake" (always wrong), "negative" or "positive".
     window
         Number of most recent examples that the mistake rate and the pocket use.
     average

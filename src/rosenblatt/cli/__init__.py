@@ -95,12 +95,11 @@ def rosenblatt() -> None:
     click.get_current_context().with_resource(plain_at_first())  # small jobs need no compilation
 
 
-def _open_closed_streams() -> None:
-    """Connect standard streams that were closed (`>&-`) to the null device.
-
-    Otherwise the next opened file would get the number of standard output, and output would be
-    written into a model file.
-    """
+def main() -> None:
+    """Run the command line, and end the process with its exit code."""
+    interrupts.install_handler()
+    # Standard streams that were closed (`>&-`) are connected to the null device. Otherwise the next
+    # opened file would get the number of standard output, and a model file would get the output.
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -108,12 +107,6 @@ def _open_closed_streams() -> None:
                 os.dup2(null, descriptor)
                 os.close(null)
             setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
-
-
-def main() -> None:
-    """Run the command line, and end the process with its exit code."""
-    interrupts.install_handler()
-    _open_closed_streams()
     code = run(sys.argv[1:])
     if code == BROKEN_PIPE:
         os._exit(code)  # an orderly exit would abort if another thread is about to write

@@ -66,7 +66,7 @@ def as_argument(text: str) -> str:
 
 
 class Console(Reporter):
-    """Printer of a command's steps and results, or with --json of one object.
+    """Output of a command, printed as text or with --json as one object.
 
     With `rows_on_stdout`, the command writes rows to stdout, and everything else goes to stderr.
     """
@@ -176,7 +176,7 @@ def make_table(*headings: str, widest: int | None = None) -> Table:
 
 
 def bar(share: float, width: int) -> str:
-    """Draw a bar of text whose length is a share of `width`.
+    """Draw a horizontal bar in text that fills a share of `width`.
 
     Examples
     --------

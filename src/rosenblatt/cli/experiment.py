@@ -108,8 +108,15 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
 
 
 def histogram(values: NDArray[Any], bins: int = 12) -> Table:
-    """Draw a histogram of integers as a table, with one bar per row."""
-    counts, edges = np.histogram(values, bins=integer_edges(values, bins))
+    """Draw a histogram of integers as a table, with one bar per row.
+
+    The bins have equal widths up to the 90th percentile, and the last has all larger values.
+    """
+    low, end = int(values.min()), int(values.max()) + 1
+    top = int(np.percentile(values, 90)) + 1
+    step = -(-(top - low) // bins)
+    edges = np.arange(low, top + step, step)
+    counts, edges = np.histogram(values, bins=np.append(edges, end) if edges[-1] < end else edges)
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
@@ -120,23 +127,3 @@ def histogram(values: NDArray[Any], bins: int = 12) -> Table:
         drawn.append(f" {count}", style="dim")
         table.add_row(name, drawn)
     return table
-
-
-def integer_edges(values: NDArray[Any], bins: int) -> NDArray[np.float64]:
-    """Compute integer edges of the bins of a histogram.
-
-    The bins have equal widths up to the 90th percentile, and the last has all larger values.
-
-    Examples
-    --------
-    >>> integer_edges(np.array([1, 2, 3, 4]), 2)
-    array([1., 3., 5.])
-    """
-    low, high = int(np.min(values)), int(np.max(values)) + 1
-    top = int(np.percentile(values, 90)) + 1
-    step = max(1, -(-(top - low) // bins))
-    edges = np.arange(low, top + step, step, dtype=np.float64)
-    edges[-1] = max(edges[-1], low + 1)
-    if edges[-1] < high:
-        edges = np.append(edges, high)
-    return edges

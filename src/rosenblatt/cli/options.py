@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
@@ -39,7 +40,7 @@ class Reading:
     stop_words: str | None = None  # the file of stop words, if one is given
 
     def files(self, data: str | None) -> dict[str, str | None]:
-        """Return the input files by the words that messages use for them."""
+        """Return the input files, keyed by their names in messages."""
         return {
             "the data": data,
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
@@ -48,7 +49,7 @@ class Reading:
 
 
 class NumberRange(click.FloatRange):
-    """Option type for a finite number in a range, unlike Click's, which accepts NaN."""
+    """Option type for finite numbers in a range; Click's own accepts NaN."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         number = super().convert(value, param, ctx)
@@ -201,9 +202,29 @@ def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
-        words, layout = given.pop("stop_words", "english"), _pop_layout(given)
-        file = None if words in STOP_WORDS else words
-        return function(reading=Reading(layout, _pop_columns(given, words, layout), file), **given)
+        layout, words = _pop_layout(given), given.pop("stop_words", "english")
+        text, file = STOP_WORDS.get(words), None
+        if text is None:
+            file = words
+            try:
+                text = Path(file).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                raise OpenError(
+                    f"--stop-words {file}: cannot read this file; give a UTF-8 text file, none or "
+                    "english."
+                ) from None
+        requested = ColumnOptions(
+            target=given.pop("target"),
+            positive=given.pop("positive", None),
+            ignore=given.pop("ignore"),
+            numbers=given.pop("number"),
+            categories=given.pop("category"),
+            texts=given.pop("text", ()),
+            missing=given.pop("missing"),
+            vocabulary=Vocabulary.without(text, given.pop("min_count", 1)),
+            decimal=layout.decimal,
+        )
+        return function(reading=Reading(layout, requested, file), **given)
 
     return cast(F, _add_options(packed, (*columns, *LAYOUT)))
 
@@ -280,27 +301,3 @@ def _pop_layout(given: dict[str, Any]) -> Layout:
         raise UsageError(f"--decimal {decimal!r} is neither . nor ,")
     header, encoding = given.pop("header"), given.pop("encoding")
     return Layout(given.pop("format_"), separator, header, decimal, encoding)
-
-
-def _pop_columns(given: dict[str, Any], stop_words: str, layout: Layout) -> ColumnOptions:
-    text = STOP_WORDS.get(stop_words)
-    if text is None:
-        try:
-            with open(stop_words, encoding="utf-8") as file:
-                text = file.read()
-        except (OSError, UnicodeDecodeError):
-            raise OpenError(
-                f"--stop-words {stop_words}: cannot read this file; give a UTF-8 text file, none "
-                "or english."
-            ) from None
-    return ColumnOptions(
-        target=given.pop("target"),
-        positive=given.pop("positive", None),
-        ignore=given.pop("ignore"),
-        numbers=given.pop("number"),
-        categories=given.pop("category"),
-        texts=given.pop("text", ()),
-        missing=given.pop("missing"),
-        vocabulary=Vocabulary.without(text, given.pop("min_count", 1)),
-        decimal=layout.decimal,
-    )

@@ -104,7 +104,7 @@ def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
 
 
 def _table(conflict: list[dict[str, Any]], target: str, width: int) -> Table:
-    """Create a table of conflicting rows, with as many values as fit the width."""
+    """Create a table of rows that cannot all be classified correctly."""
     has_lines, has_rivals = conflict[0]["line"] is not None, "against" in conflict[0]
     names = ["row", *["line"] * has_lines, "share", "label", *["against"] * has_rivals]
     table = make_table(*names, "values", widest=16)

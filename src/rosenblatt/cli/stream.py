@@ -201,7 +201,7 @@ def _check_options(data: str, given: dict[str, Any], folder: CheckpointFolder | 
 
 
 def _options_to_repeat(given: dict[str, Any], layout: Layout, kept: Any) -> dict[str, Any]:
-    """Return the options that --resume must repeat, after comparing them with a checkpoint."""
+    """Check that --resume repeats the options of the checkpoint, and return them."""
     keys = ("target", "labels", "predict_with", "window", "eta", "intercept")
     options = {f"--{key.replace('_', '-')}": given[key] for key in keys}
     options["--header"] = layout.header

@@ -113,7 +113,7 @@ class Outlet:
             self._open(os.O_WRONLY | os.O_CREAT)
 
     def start(self, folder: Path | None) -> None:
-        """Truncate the file to its length at the checkpoint, or to nothing.
+        """Truncate the file to its length at the checkpoint, or to length 0.
 
         Redirected standard output is appended to. Bytes that another program may have written are
         saved in `folder`, the checkpoint's folder.

@@ -148,7 +148,7 @@ def _check_regression(
 def _read_as_planned(
     console: Console, reading: Reading, plan: Plan | None, source: Source
 ) -> Reading:
-    """Return options for reading the columns as the proof records them, if it does."""
+    """Return options that read the columns with the types recorded in a proof."""
     if plan is None:
         return reading
     names, target = read_column_names(source, reading.layout), reading.columns.target

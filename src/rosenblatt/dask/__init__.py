@@ -104,7 +104,7 @@ class OnCluster(LinearClassifier):
         return self._run(X, y, sample_weight, (coef_init, intercept_init))
 
     def resume(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Resume an interrupted training from its checkpoint.
+        """Resume an interrupted fit from its checkpoint.
 
         The result is the same, bit for bit, as without the interruption.
 
@@ -118,7 +118,7 @@ class OnCluster(LinearClassifier):
         return self._run(X, y, sample_weight, None)
 
     def to_local(self) -> Any:
-        """Return an estimator without Dask that predicts the same."""
+        """Return an estimator that needs no Dask, with the same parameters and weights."""
         local_class = getattr(estimators, type(self).__name__)
         cluster_only = {field.name for field in fields(OnCluster)}
         params = self.get_params(deep=False).items()
@@ -169,7 +169,7 @@ class OnCluster(LinearClassifier):
         return float(correct / total)
 
     def _apply(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
-        """Call a method of the estimator without Dask, lazily on Dask collections and paths."""
+        """Call a method of the estimator that needs no Dask, lazily for Dask collections."""
         local = self.to_local()
         check_is_fitted(local)
         scores = method == "decision_function" and len(local.classes_) > 2
@@ -259,7 +259,7 @@ class OnCluster(LinearClassifier):
         return MixingPlan(rule, self._budget(), self.mixing == "mistakes", seed)
 
     def _remember(self, template: Examples, state: State, reason: str, pocket: bool) -> None:
-        """Set the fitted attributes after training, with the last weights or the pocket."""
+        """Set the fitted attributes from the final state of training."""
         assert state.last is not None
         assert state.pocket is not None
         candidate = state.pocket if pocket else state.last

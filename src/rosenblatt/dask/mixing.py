@@ -35,7 +35,7 @@ ROUNDS = 32  # minimum number of rounds over which the pocket spreads its update
 
 
 class Round(NamedTuple):
-    """Mistakes before a round of training, and its updates and seconds."""
+    """One round of training: mistakes before it, updates made, and seconds."""
 
     mistakes: float
     updates: int
