@@ -258,7 +258,7 @@ class PredictionCounts:
         # The model of a stream does not record categories that caused no update, so it cannot say
         # which categories are new.
         known = model.encoding if model.stream is None else Encoding(())
-        self.unseen, self.tested = UnseenCategories(known), True
+        self.unseen, self.compared = UnseenCategories(known), True
 
     def count(self, batches: Iterator[tuple[Any, NDArray[Any]]]) -> Iterator[Any]:
         """Count the predictions of each table, and yield the table."""
@@ -268,21 +268,19 @@ class PredictionCounts:
             self.counts += np.bincount(np.maximum(predicted, 0), minlength=len(self.labels))
             self.empty += len(codes) - len(predicted)
             self.unseen.take(batch)
-            self._compare(batch, codes)
+            column = self.target.column
+            if self.compared and column in batch.schema.names:
+                self._compare(batch.column(column), codes)
             yield batch
 
-    def _compare(self, batch: Any, predicted: NDArray[Any]) -> None:
-        """Compare predictions with the target column, if the rows have one."""
-        column = self.target.column
-        if not self.tested or column not in batch.schema.names:
-            return
-        if pa.types.is_nested(batch.column(column).type):
+    def _compare(self, column: Any, predicted: NDArray[Any]) -> None:
+        """Compare predictions with the target column; stop comparing if it has no labels."""
+        if pa.types.is_nested(column.type):
             return
         try:
-            y, strange = self.target.read(batch.column(column))
+            y, strange = self.target.read(column)
         except (BadCellError, pa.ArrowException):
-            # Predictions do not need labels, so accuracy is not measured.
-            self.tested, self.strange, self.accuracy = False, 0, Accuracy.empty(len(self.labels))
+            self.compared, self.strange, self.accuracy = False, 0, Accuracy.empty(len(self.labels))
             return
         self.accuracy += Accuracy.of_predictions(y, predicted, len(self.labels))
         self.strange += int(np.count_nonzero(strange))

@@ -330,13 +330,21 @@ def excerpt(
     if len(rows) < examples.n:
         drawn = f"{len(rows):,} of {examples.n:,} examples are drawn"
         cuts.append(f"{drawn}, including all that caused an update.")
+    # The run and its trace get row numbers that are positions in `rows`.
+    origin, run = trace.known_origin(), story.run
+    again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)
+    origin = replace(origin, examples=origin.examples.some(rows))
+    run = replace(run, record=replace(trace, examples=again, origin=origin))
+    if isinstance(run, PocketRun):
+        history = tuple(entry for entry in run.pocket.history if entry[0] <= len(trace))
+        run = replace(run, pocket=Pocket(run.pocket.w, history))
     numbers = names.positions
     positions = rows if numbers is None else numbers[rows]
     verdict = story.verdict and replace(story.verdict, row_names=names)
     short = replace(
         story,
         examples=examples.some(rows),
-        run=_cut_run(story.run, trace, rows),
+        run=run,
         verdict=None if verdict is None else _renumber(verdict, rows, examples.n),
         whole=examples,
         numbers=None if numbers is None and len(rows) == examples.n else positions,
@@ -377,18 +385,6 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
         must.update(v.support[:50].tolist())
         must.update(n for part in v.conflicts[:3] if not part.rest for n in part.rows[:50])
     return sample(examples.n, max(count, len(must)), tuple(must))
-
-
-def _cut_run(run: Run, trace: Trace, rows: Rows) -> Run:
-    """Return a run on some rows only, renumbered by their positions in `rows`."""
-    origin = trace.known_origin()
-    few = replace(origin, examples=origin.examples.some(rows))
-    again = np.searchsorted(rows, trace.examples).astype(trace.examples.dtype)
-    trace = replace(trace, examples=again, origin=few)
-    if isinstance(run, PocketRun):
-        history = tuple(entry for entry in run.pocket.history if entry[0] <= len(trace))
-        return replace(run, record=trace, pocket=Pocket(run.pocket.w, history))
-    return replace(run, record=trace)
 
 
 def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:

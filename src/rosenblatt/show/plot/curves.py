@@ -106,15 +106,12 @@ class GuaranteeDisplay:
             Axes to plot on (default: a new figure).
         """
         self.figure_, self.axes_ = make_axes(axes, 2, (8.4, 3.6))
-        self._draw_squeeze(self.axes_[0])
-        self._draw_cosine(self.axes_[1])
-        return self
+        s, bound, last = self.squeezed, self.promise.bound, len(self.squeezed.squared) - 1
+        shown, title = _plotted_t(last), plural(last, "update")
+        run: dict[str, Any] = {"color": INK, "linewidth": 1.8, "markersize": 3}
+        run["marker"] = "o" if last <= 40 else None
 
-    def _draw_squeeze(self, ax: Any) -> None:
-        s, last = self.squeezed, len(self.squeezed.squared) - 1
-        bound = self.promise.bound
-        shown = _plotted_t(last)
-        title = plural(last, "update")
+        ax = self.axes_[0]
         if bound is not None and not s.squared[0]:
             title += f" (Novikoff bound: {floor_bound(bound):,})" if np.isfinite(bound) else ""
             # Both bounds from the first update to a little beyond the point where they meet.
@@ -130,19 +127,15 @@ class GuaranteeDisplay:
         ax.fill_between(t, np.minimum(least, most), most, color="#f1f1f1", linewidth=0)
         ax.plot(t, most, color=NO, linewidth=1.4)
         ax.plot(t, least, color=YES, linewidth=1.4, linestyle="--")
-        dots = "o" if last <= 40 else None
-        ax.plot(shown, s.squared[shown], color=INK, linewidth=1.8, marker=dots, markersize=3)
+        ax.plot(shown, s.squared[shown], **run)
         _label_curve(ax, "t·R²", (t, most), NO, (-4, 6))
         _label_curve(ax, "t²·ρ²", (t, least), YES, (4, -10))
         _label_curve(ax, "‖w(t)‖²", (shown[-1:], s.squared[shown[-1:]]), INK, (-5, 5))
 
-    def _draw_cosine(self, ax: Any) -> None:
-        s, last = self.squeezed, len(self.squeezed.cosine) - 1
-        shown = _plotted_t(last)
-        style_axes(ax, ("updates t", "cosine of w(t) and w_f"), "w(t) turns towards w_f")
+        ax = self.axes_[1]
+        style_axes(ax, ("updates t", "cosine of w(t) and w_f"), "w(t) turns toward w_f")
         ax.axhline(1.0, color=PALE, linewidth=0.9, linestyle=(0, (1, 2)))
-        dots = "o" if last <= 40 else None
-        ax.plot(shown, s.cosine[shown], color=INK, linewidth=1.8, marker=dots, markersize=3)
+        ax.plot(shown, s.cosine[shown], **run)
         with np.errstate(invalid="ignore", divide="ignore"):
             floor = s.inner_least[shown] / np.sqrt(s.squared_most[shown])
         ax.plot(shown, floor, color=YES, linewidth=1.4, linestyle="--")
@@ -150,6 +143,7 @@ class GuaranteeDisplay:
         low = float(np.nanmin(np.append(s.cosine[shown], floor), initial=0.0))
         ax.set_ylim(min(-0.02, 1.1 * low), 1.06)
         ax.xaxis.get_major_locator().set_params(integer=True)
+        return self
 
 
 def _plotted_t(last: int) -> NDArray[np.intp]:

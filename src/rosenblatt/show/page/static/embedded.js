@@ -1,4 +1,4 @@
-// Embedded: the player in a report, with pictures of its own, and the player in a notebook.
+// Embedded: the player in a report, together with the report's pictures, and in a notebook.
 import { drawLogSqueeze, drawMargins } from "./charts.js";
 import { movesOf } from "./controls.js";
 import { CanvasPen, markOf, paletteOf, Sheet } from "./drawing.js";
@@ -9,7 +9,7 @@ import { Story } from "./story.js";
 
 const DRAW = { line: drawScene, squeeze: drawLogSqueeze, margins: drawMargins };
 
-// Draw every canvas with `data-picture` from its numbers or from the run; returns the player.
+// Draw each canvas that has `data-picture`, from its own numbers or the run; return the player.
 export function mountReport() {
   const data = document.getElementById("player-story");
   const story = data && JSON.parse(data.textContent);
@@ -31,7 +31,7 @@ function mountPicture(canvas, draw, data) {
   redraw();
 }
 
-// Draw the examples and one line, or regions: a story with a single t.
+// Draw examples with one line, or with regions, as a story with a single t.
 function drawScene(pen, { width, height, palette }, data) {
   const two = data.lines.length === 1;
   const story = {

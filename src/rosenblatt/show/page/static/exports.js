@@ -31,7 +31,7 @@ export function savePython(lines) {
   save("rosenblatt_run.py", new Blob([lines], { type: "text/x-python" }));
 }
 
-// Save a proof, Python's or the page's own, for `rosenblatt verify`; returns a message about it.
+// Save a proof, Python's or the page's own, for `rosenblatt verify`; return a message about it.
 export function saveProof({ verdict, points, targets }) {
   if (!verdict?.proof) return "There is no proof yet.";
   const { proof } = verdict;

@@ -35,7 +35,6 @@ const TRAINED_ON =
   "points algorithm order eta zero start random_state max_updates data seed x y".split(" ");
 const NOTE_TIME = 6000; // milliseconds after which a note disappears
 const byId = (name) => document.getElementById(name);
-const nextTask = () => new Promise((done) => setTimeout(done));
 const PRISTINE = document.documentElement.outerHTML; // before the page changes it
 
 class Page {
@@ -209,7 +208,7 @@ class Page {
     while (this.request) {
       const { t } = this.request;
       this.request = null;
-      await nextTask();
+      await new Promise((done) => setTimeout(done)); // let the page draw first
       if (this.request) continue;
       const examples = examplesOf(this);
       const { state } = this;
@@ -308,17 +307,18 @@ class Page {
 
   async copyLink() {
     const link = await this.writeAddress();
-    if (link) return this.copy(link, "The link is copied. It opens the page as it is now.");
+    const copied = "The link is copied. It opens the page as it is now.";
+    if (link) return this.copy(link, copied, "use the address of this page as the link");
     this.savePage();
     return this.note("This is too long for a link, so the page was saved as a file.");
   }
 
-  async copy(text, message) {
+  async copy(text, copied, otherwise) {
     try {
       await navigator.clipboard.writeText(text);
-      this.note(message);
+      this.note(copied);
     } catch {
-      this.note("The browser does not allow copying; use the address of this page as the link.");
+      this.note(`The browser does not allow copying; ${otherwise}.`);
     }
   }
 
@@ -329,12 +329,12 @@ class Page {
 
   showPython() {
     const examples = examplesOf(this);
-    if (new Set(examples.targets).size < 2) {
-      this.note("Add examples with two labels first.");
-      return;
-    }
+    const enough = new Set(examples.targets).size > 1;
+    if (!enough) return this.note("Add examples with two labels first.");
     const lines = pythonLines({ X: examples.points, ...examples }, this.state);
-    pythonWindow(lines, savePython, (text) => this.copy(text, "The code is copied."));
+    const copy = (text) =>
+      this.copy(text, "The code is copied.", "save the code as a file instead");
+    return pythonWindow(lines, savePython, copy);
   }
 }
 

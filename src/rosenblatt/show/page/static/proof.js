@@ -261,8 +261,8 @@ function isWeighting({ over, sets, shares }, count) {
   );
 }
 
-// A branch of a tree, from the root to a node: the rows that are assumed to be mistakes (true) or
-// right (false), the cost of these mistakes, and their number in each set.
+// A branch of a tree, from the root to a node: the rows that are assumed to be misclassified (true)
+// or classified correctly (false), the cost of these mistakes, and their number in each set.
 class Branch {
   constructor(sets, costOf) {
     Object.assign(this, { sets, costOf, branched: new Map(), spent: 0n });
@@ -281,7 +281,8 @@ class Branch {
     return true;
   }
 
-  // Assume that a mistake is right instead; if it was right, remove the row and return true.
+  // Assume that a row is classified correctly instead; if it already was, remove it and return
+  // true.
   turn(row) {
     if (!this.branched.get(row)) return this.branched.delete(row);
     this.count(row, -1);
