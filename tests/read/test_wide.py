@@ -42,7 +42,7 @@ def test_duplicate_names_are_found_in_linear_time():
     names = [Counted(f"gene {i}") for i in range(20_000)]
     Counted.compared = 0
     check_duplicate_names("d.csv", names)
-    with pytest.raises(DataError, match='two columns have the name "gene 777"'):
+    with refuses(DataError, '"gene 777"'):
         check_duplicate_names("d.csv", [*names, Counted("gene 777")])
     assert Counted.compared < 20_000
 
