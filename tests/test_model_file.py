@@ -169,7 +169,7 @@ def train(command, trained, data, model, gaps, labels):
     given = ["--target", "kind", "--ignore", "id"]
     if trained == "learn":
         missing = ["--missing", "mean"] if gaps else []
-        command("learn", data, *given, *missing, "-o", model, "--time-limit", 1, "--max-iter", 20)
+        command("learn", data, *given, *missing, "-o", model, "--time-limit", 0.2, "--max-iter", 20)
     else:
         names = ["--labels", "no,yes,maybe"] if labels == 3 else []
         command("stream", data, *given, *names, "--save", model, "-o", data.with_suffix(".out"))
@@ -279,7 +279,7 @@ def test_a_stream_continues_from_the_weights_of_learn(tmp_path):
     data, model = tmp_path / "d.csv", tmp_path / "m.json"
     rows = write(data, table("mixed", True, 2))
     how = ["--target", "kind", "--ignore", "id", "--missing", "mean", "--positive", "no"]
-    here("learn", data, *how, "-o", model, "--time-limit", 2)
+    here("learn", data, *how, "-o", model, "--time-limit", 0.5)
     online = rb.OnlinePerceptron.load(model)
     expected = rb.load(model).predict(rows).tolist()
     assert [online.predict_one(row) for row in rows] == expected

@@ -252,7 +252,7 @@ def published(data, name):
 @pytest.mark.parametrize(("name", "most"), [("breast", 10), ("heart", 25), ("pima", 148)])
 def test_fewer_mistakes_than_published(data, name, most, ticking):
     X, y = published(data, name)
-    result = rb.fewest_mistakes(X, y, time_limit=12, random_state=0, n_jobs=1)
+    result = rb.fewest_mistakes(X, y, time_limit=6, random_state=0, n_jobs=1)
     assert result.mistakes <= most
     assert result.proof.check(X, y)
     assert 0 < result.lower_bound <= result.mistakes

@@ -89,7 +89,7 @@ def test_broken_data_never_ends_in_a_traceback(number, run_command, tmp_path):
     content = (tmp_path / name).read_bytes()
     rng = random.Random(number)
     learnt = 0
-    for _ in range(n_cases((100 if name in PACKED else 350) // SHARE)):
+    for _ in range(n_cases((50 if name in PACKED else 150) // SHARE)):
         path = tmp_path / f"broken{Path(name).suffix}"
         path.write_bytes(spoiled(content, rng))
         code, out, err = run_command(
@@ -108,7 +108,7 @@ def test_broken_data_do_not_break_predict(run_command, tmp_path):
         code, _, err = run_command("learn", name, *target, "--test-size", 0, "--time-limit", 0.1)
         assert code == 0, err
         content = (tmp_path / name).read_bytes()
-        for _ in range(n_cases((30 if name in PACKED else 120) // SHARE)):
+        for _ in range(n_cases((15 if name in PACKED else 50) // SHARE)):
             path = tmp_path / f"broken{Path(name).suffix}"
             path.write_bytes(spoiled(content, rng))
             explain = rng.choice([[], ["--explain"]])
@@ -122,7 +122,7 @@ def test_broken_models_are_refused(run_command, tmp_path):
     for data, extra in (("d.csv", []), ("d", []), ("d.svm", [])):
         assert run_command("learn", data, *extra, "--test-size", 0, "--time-limit", 0.1)[0] == 0
         content = (tmp_path / "model.json").read_bytes()
-        for _ in range(n_cases(400 // SHARE)):
+        for _ in range(n_cases(160 // SHARE)):
             (tmp_path / "broken.json").write_bytes(spoiled(content, rng))
             code, out, err = run_command("predict", "broken.json", data)
             fine(code, out, err, (tmp_path / "broken.json").read_bytes())
@@ -133,7 +133,7 @@ def test_broken_proofs_are_refused(run_command, tmp_path):
     assert run_command("separable", "xor.csv", "--target", "y", "--proof", "p.json")[0] == 1
     content = (tmp_path / "p.json").read_bytes()
     rng = random.Random(2)
-    for _ in range(n_cases(500 // SHARE)):
+    for _ in range(n_cases(200 // SHARE)):
         (tmp_path / "broken.json").write_bytes(spoiled(content, rng))
         code, out, err = run_command("verify", "broken.json", "xor.csv")
         fine(code, out, err, (tmp_path / "broken.json").read_bytes())

@@ -176,12 +176,12 @@ def test_ctrl_c_keeps_the_best_so_far_and_reports_it(program, tmp_path):
 
 @pytest.mark.slow_without_jit
 def test_long_work_shows_progress_on_stderr(tmp_path):
-    # Random labels in ten dimensions: no machine proves the fewest mistakes in four seconds.
+    # Random labels in ten dimensions: no machine proves the fewest mistakes in two seconds.
     rng = random.Random(0)
     rows = [[*(f"{rng.gauss(0, 1):.3f}" for _ in range(10)), rng.choice("ab")] for _ in range(500)]
     names = [*(f"x{j}" for j in range(10)), "y"]
     (tmp_path / "d.csv").write_text("\n".join(map(",".join, [names, *rows])) + "\n")
-    options = ("--target", "y", "--time-limit", "4", "--test-size", "0")
+    options = ("--target", "y", "--time-limit", "2", "--test-size", "0")
     code, seen = on_a_terminal("learn", "d.csv", *options, cwd=tmp_path)
     assert code == 0
     assert "mistakes so far" in seen

@@ -23,7 +23,7 @@ def test_spam_messages_are_separated(run_json, data, run_command):
 
 
 def test_german_credit_has_categories(run_json, data):
-    got = run_json("learn", data / "german.csv", "--target", 21, "--time-limit", 20, "--cv", 3)
+    got = run_json("learn", data / "german.csv", "--target", 21, "--time-limit", 4, "--cv", 3)
     assert got["features"] == 61
     assert got["verdict"]["verdict"] == "inseparable"
     assert got["accuracy"]["accuracy"] > 0.68
@@ -61,7 +61,7 @@ def test_breast_cancer_needs_an_option_for_question_marks(run_command, run_json,
 
 
 def test_pima_has_fewer_than_170_mistakes(run_json, data):
-    got = run_json("learn", data / "pima-indians-diabetes.csv", "--time-limit", 8)
+    got = run_json("learn", data / "pima-indians-diabetes.csv", "--time-limit", 3)
     assert got["target"] == "column 9"
     assert got["mistakes"] < 170
 

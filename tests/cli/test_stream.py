@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from case_counts import count_cases
+from case_counts import count_cases, n_cases
 from installed import PROGRAM
 
 import rosenblatt as rb
@@ -384,7 +384,7 @@ def test_output_appended_by_the_shell_is_truncated_too(tmp_path):
 # Kill it at any moment
 
 EVERY = 40
-KILLS = 100
+KILLS = n_cases(40)
 
 
 class Nursery:
@@ -474,7 +474,7 @@ def interrupted(nurseries, references, folder, number):
 
 
 @pytest.mark.slow_without_jit
-def test_killing_at_a_hundred_moments_loses_and_repeats_nothing(tmp_path, nurseries, references):
+def test_killing_at_any_moment_loses_and_repeats_nothing(tmp_path, nurseries, references):
     with ThreadPoolExecutor(3) as several:
         each = several.map(lambda n: interrupted(nurseries, references, tmp_path, n), range(KILLS))
         codes, same = zip(*each, strict=True)

@@ -24,7 +24,7 @@ from rosenblatt.read.encoding import Encoding, TargetColumn
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.strictjson import compute_checksum
 
-SEEDS = range(n_cases(12))
+SEEDS = range(n_cases(6))
 
 
 def table_of(seed):

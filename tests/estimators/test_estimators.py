@@ -12,7 +12,7 @@ ROW_ORDER = "PLA depends on the order of rows, so repeating and shuffling them c
 NARROW = "PLA leaves a class alone once all its rows are right, however narrowly"
 
 # A search that takes all the time it is given need not be given much here.
-QUICK = {"FewestMistakes": {"time_limit": 0.5}}
+QUICK = {"FewestMistakes": {"time_limit": 0.1}}
 
 
 def exported_estimators():

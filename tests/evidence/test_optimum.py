@@ -93,7 +93,7 @@ def is_true(result, about, least):
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("part", range(4))
 def test_the_optimum_of_tiny_sets_matches_brute_force(part):
-    for seed in range(part, n_cases(200), 4):
+    for seed in range(part, n_cases(100), 4):
         about = X, y, s, intercept = tiny(seed)
         given = {"sample_weight": s, "fit_intercept": intercept, "random_state": seed}
         result = rb.fewest_mistakes(X, y, time_limit=60.0, n_jobs=1 + seed % 2, **given)
@@ -114,7 +114,7 @@ def by_one_engine(kind, about):
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ALONE)
 def test_the_result_of_each_engine_alone_is_true(kind):
-    for seed in range(n_cases(40)):
+    for seed in range(n_cases(20)):
         about = tiny(1000 + seed)
         result = by_one_engine(kind, about)
         is_true(result, about, brute_force(*about))
@@ -186,7 +186,7 @@ def test_the_bound_holds_whenever_the_time_ends(d, monkeypatch):
     untimed = optimum.enumerate_few_points, optimum.hit_few_conflicts
     timed = [engine for engine in optimum.ENGINES if engine not in untimed]
     examples, bounds = Examples.from_arrays(X, y), set()
-    for ticks in np.geomspace(1, 4000, n_cases(25)):
+    for ticks in np.geomspace(1, 4000, n_cases(15)):
         with monkeypatch.context() as patch:
             patch.setattr("time.monotonic", itertools.count(0.0, 1.0).__next__)
             search = Search(ticks, rng=np.random.default_rng(0))

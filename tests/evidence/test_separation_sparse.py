@@ -33,7 +33,7 @@ def wide(X):
 def test_sparse_designs_are_decided_like_dense_ones(family):
     rng = np.random.default_rng(0)
     kinds = set()
-    for _ in range(n_cases(60)):
+    for _ in range(n_cases(40)):
         X = effects(rng)
         y = rng.choice([0, 0, 1, 3] if family == "poisson" else [0, 1, 1, 0.5], len(X))
         how = {"family": family, "fit_intercept": bool(rng.integers(0, 2))}
@@ -55,7 +55,7 @@ def test_sparse_designs_are_decided_like_dense_ones(family):
 
 def test_null_spaces_are_exact_and_complete():
     rng = np.random.default_rng(1)
-    for _ in range(n_cases(60)):
+    for _ in range(n_cases(40)):
         X = effects(rng)
         pivots, basis = null_basis(scipy.sparse.csr_array(X))
         assert not (X @ basis.toarray()).any()

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from case_counts import n_cases
 from firefox import firefox
 from planes import KINDS, labelled_plane, plane, settings, train_in_python
 
@@ -96,7 +97,7 @@ def test_random_numbers_are_numpys(page):
 @pytest.mark.parametrize("kind", KINDS)
 def test_run_verdict_bound_and_fewest_mistakes_are_those_of_python(page, kind):
     rng = np.random.default_rng(list(KINDS).index(kind))
-    for _ in range(50):
+    for _ in range(n_cases(20)):
         examples, chosen = plane(rng, kind), settings(rng)
         given = {"points": examples.X.tolist(), "targets": examples.y.tolist(), "settings": chosen}
         same_run(page.evaluate("given => window.trained(given)", given), examples, chosen)
@@ -131,7 +132,7 @@ def same_bound(found, verdict):
 @pytest.mark.parametrize("kind", KINDS)
 def test_runs_of_several_labels_are_those_of_python(page, kind):
     rng = np.random.default_rng(50 + list(KINDS).index(kind))
-    for _ in range(25):
+    for _ in range(n_cases(10)):
         examples = labelled_plane(rng, kind)
         chosen = settings(rng, examples.k)
         given = {
