@@ -23,7 +23,7 @@ def test_spam_messages_are_separated(run_json, data, run_command):
 
 
 def test_german_credit_has_categories(run_json, data):
-    got = run_json("learn", data / "german.csv", "--target", 21, "--time-limit", 4, "--cv", 3)
+    got = run_json("learn", data / "german.csv", "--target", 21, "--time-limit", 12, "--cv", 3)
     assert got["features"] == 61
     assert got["verdict"]["verdict"] == "inseparable"
     assert got["accuracy"]["accuracy"] > 0.68
