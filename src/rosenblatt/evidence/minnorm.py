@@ -218,8 +218,14 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
         length = np.sqrt(squared_length(c.v[1:]))
         if k > 0 and (height <= 0 or length <= 4 * EPSILON * size * np.sqrt(k)):
             return k, ORIGIN
-        j, short = worst(Z, c.v, inside)
-        if short >= -tolerance * height - 8 * EPSILON * length * lengths[j]:
+        j, least = 0, np.inf  # the row of lowest score outside the active set
+        for n in range(len(inside)):
+            if not inside[n]:
+                s = score(Z, n, c.v)
+                if s < least:
+                    least = s
+                    j = n
+        if least >= -tolerance * height - 8 * EPSILON * length * lengths[j]:
             return k, NEAREST
         if k == len(c.u):
             return k, FULL
@@ -232,19 +238,6 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
         waits = 0 if height < lowest * (1 - 1e-14) else waits + 1
         lowest = min(lowest, height)
     return k, MORE
-
-
-def worst(Z, v, inside):
-    """Return the row of lowest score outside the active set, and its score."""
-    least = np.inf
-    j = 0
-    for n in range(len(inside)):
-        if not inside[n]:
-            s = score(Z, n, v)
-            if s < least:
-                least = s
-                j = n
-    return j, least
 
 
 def admit(Z, j, c, k):
@@ -369,7 +362,7 @@ def bind() -> None:
     """Register the helper functions of the kernels with Numba."""
     scoring.bind()
     helpers(lower, upper, fastmath=REORDER)
-    helpers(dismiss, best, rebuild, adjust, admit, worst)
+    helpers(dismiss, best, rebuild, adjust, admit)
 
 
 def _work(Z: Dense | Sparse, lengths: Floats, c: ActiveSet, *others: Any) -> int:
