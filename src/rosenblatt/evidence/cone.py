@@ -147,9 +147,9 @@ def direction_of(constraints: Constraints, watch: Watch, row: int | None = None)
 def _without_pinned(
     constraints: Constraints, deadline: Deadline
 ) -> tuple[SignedRows, list[Alternative]]:
-    """Project the pinned rows out of all signed rows; return also a basis of the pinned rows.
+    """Restrict the signed rows to directions that are zero on all pinned rows.
 
-    The rows of the basis have multipliers of 0.
+    Returns also a basis of the pinned rows, with multipliers of 0.
     """
     examples = constraints.examples
     signed = SignedRows.even(examples, deadline=deadline)
@@ -180,7 +180,7 @@ def explain_end(end: BaseException) -> str:
 
 
 def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | None:
-    """Decide the rows of a sparse design; return None if exact integers grow too large."""
+    """Find the separated rows of a sparse design; return None if integers grow too large."""
     examples, pinned = constraints.examples, constraints.pinned
     deadline = deadline_of(constraints, watch)
     Z = sparse.csr_array(examples.X, dtype=np.float64, copy=True)
@@ -222,7 +222,7 @@ class _Decided(NamedTuple):
 
 
 def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide which rows of a sparse matrix are separated; None if integers grow too large."""
+    """Find the separated rows of a sparse matrix; return None if integers grow too large."""
     alive = (np.diff(W.indptr) > 0) & ~pinned
     g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
     separated = np.zeros(W.shape[0], dtype=bool)
@@ -246,7 +246,7 @@ def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
 
 
 def _decide_remaining(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Decide the rows of a matrix in which each column has entries of both signs."""
+    """Find the separated rows of a matrix whose columns all have entries of both signs."""
     deadline.check()
     scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
     scaled = (W @ scale).tocsr()
@@ -429,7 +429,7 @@ def _find_positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | Non
 
 
 def _add_direction(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Add a direction to a multiple of g so large that the sum is positive on `rows`, as g is."""
+    """Add `step` to a multiple of g that is large enough to keep all `rows` positive."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

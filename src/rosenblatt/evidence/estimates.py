@@ -1,4 +1,4 @@
-"""Estimates of regressions in which some are infinite, from the limiting model.
+"""Estimates of regressions with separation: the finite ones, and bounds of the infinite ones.
 
 Along the direction of separation, the likelihood approaches that of a *limiting model*, in which
 the separated rows no longer matter. They have probability 1; or, in a multinomial or ordinal model,
@@ -100,7 +100,7 @@ class ReducedModel:
 
 @dataclass(frozen=True, eq=False)
 class LimitingModel:
-    """The model that the likelihood of a regression approaches along a separating direction."""
+    """Model in which separated rows no longer matter; its fit has the finite estimates."""
 
     family: str
     names: tuple[Name, ...]
@@ -160,7 +160,7 @@ class LimitingModel:
     @cached_property
     @one_blas_thread()
     def fitted(self) -> Fitted:
-        """Coefficients, standard errors and log-likelihood, computed when first read."""
+        """Fit of the limiting model, computed when first read."""
         if why := self.not_to_fit():
             raise ValueError(why)
         size, data, rows = len(self.names), self.data, self._rows(limit=True)
@@ -335,7 +335,7 @@ class LimitingModel:
         return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
-        """Return the row numbers of the limiting model or, if not `limit`, of the regression."""
+        """Return the numbers of all rows or, with `limit`, of those in the limiting model."""
         if not limit:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
@@ -353,9 +353,10 @@ class LimitingModel:
         return whole if self.data.groups is None else self.data.groups
 
     def _basis(self, rows: NDArray[np.intp], *, limit: bool) -> tuple[Any, Array]:
-        """Return columns that span the design on some rows, orthogonal if few and dense.
+        """Compute a basis of the design's columns on the given rows, for stable arithmetic.
 
-        Also returns the matrix that maps coefficients of these columns to those of the design.
+        It is orthogonal if the columns are few and dense, else the columns themselves, scaled. Also
+        returns the matrix that maps coefficients of these columns to those of the design.
         """
         X, groups = self.data.X, self._groups(limit=limit)
         part = X if len(rows) == X.shape[0] else X[rows]
@@ -446,7 +447,7 @@ def _too_many(what: str, count: int) -> str:
 
 
 def _center(X: Array, groups: NDArray[np.intp]) -> Array:
-    """Subtract the mean of its group from each row.
+    """Subtract from each row the mean of its group.
 
     The first row of each group is subtracted before the mean. So small differences between large
     numbers are kept, and columns that are constant in each group become exactly zero.

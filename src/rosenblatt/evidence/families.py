@@ -1,4 +1,4 @@
-"""Signed rows of a regression, which say along which directions its likelihood never falls.
+"""Conditions under which the likelihood of a regression never falls along a direction.
 
 The likelihood never falls along a direction γ of the coefficients if γ·z ≥ 0 for each *signed row*
 z, and γ·z = 0 for each signed row that is *pinned*. The signed rows of each family:
@@ -59,7 +59,7 @@ NO_ROWS: Ints = np.empty(0, dtype=np.intp)
 
 
 class Constraints(NamedTuple):
-    """Signed rows z, which require γ·z ≥ 0, and a mask of pinned rows, which require γ·z = 0."""
+    """Conditions on a direction γ: γ·z ≥ 0 for each signed row z, and γ·z = 0 if it is pinned."""
 
     examples: Examples  # without x0, because an intercept is a column
     pinned: Mask
@@ -98,7 +98,7 @@ class Observations(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SignedRegression:
-    """Regression to test for separation: signed rows, names of coefficients, and data."""
+    """Regression whose estimates may be infinite: signed rows ±x, coefficient names, and data."""
 
     family: str
     fit_intercept: bool
@@ -122,7 +122,7 @@ class SignedRegression:
         return places
 
     def rows_of(self, chosen: Mask, *, later: bool = False) -> Ints:
-        """Return the rows of the data that the chosen signed rows belong to.
+        """Return the rows of the data that the chosen signed rows ±x were made from.
 
         For a Cox regression, these are the events whose risk set a chosen row compares. With
         `later`, earlier events of the stratum are included: their risk sets have the same rows.
@@ -142,7 +142,7 @@ class SignedRegression:
 
 
 class Rows(NamedTuple):
-    """Signed rows that a family derives from a design, with their row numbers in the design."""
+    """Signed rows ±x that a family derives from a design, with their row numbers in the design."""
 
     X: Any
     sign: NDArray[np.int8]
@@ -164,7 +164,7 @@ def sign_regression(
     groups: Any = None,
     positions: Ints | None = None,
 ) -> SignedRegression:
-    """Create the signed rows of a regression from its design and target.
+    """Create the signed rows ±x of a regression from its design and target.
 
     Rows of weight 0 are left out. `positions` has the row number in the data of each row of the
     design, if the design has not all rows.
@@ -261,7 +261,7 @@ def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
 
 
 def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
-    """Return values as one column; raise ValueError if their number is not that of the rows."""
+    """Convert values to a column; raise ValueError unless there is one value per row of X."""
     column = as_column(values)
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
@@ -273,7 +273,7 @@ def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
 
 
 def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert successes and failures to shares of successes and numbers of trials."""
+    """Convert numbers of successes and failures to shares and numbers of trials."""
     counts = _to_floats(as_column(y), "binomial")
     problem = "a number of successes or failures is negative; give numbers from 0 up."
     _refuse_rows((counts < 0).any(axis=1), lambda row: problem)
@@ -286,7 +286,7 @@ def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _sign_each(X: Any, names: tuple[str, ...], y: NDArray[Any], family: str) -> Rows:
-    """Create one signed row per row: of the family binomial, log-binomial or Poisson."""
+    """Create the signed row ±x of each row, for a binomial, log-binomial or Poisson model."""
     if family == "poisson":
         counts = _to_floats(y, "poisson")
         from_zero = "is not a count; give numbers from 0 up."
@@ -322,7 +322,7 @@ def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
 
 
 def _suggest_family(y: NDArray[Any], labels: int) -> Message:
-    """Suggest what to give instead of more than two labels: shares, or another family."""
+    """Suggest shares or another family to a user who gave more than two labels."""
     classes = Parameter("family", "multinomial")
     if y.dtype.kind not in "fiu":
         return Message("Give ", classes, ".")
@@ -349,14 +349,17 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
 
 
 def _refuse_rows(wrong: Any, describe: Callable[[int], str]) -> None:
-    """Raise RowError about the first row of y that a mask marks, if it marks one."""
+    """Raise RowError if a mask marks rows of y; the error names the first one."""
     if wrong.any():
         row = int(wrong.argmax())
         raise RowError("y, ", row, f": {describe(row)}")
 
 
 def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted labels of y, with 2.0 as 2, and the label of each row as an index."""
+    """Find the labels of y in sort order, and the label of each row as an index.
+
+    Labels such as 2.0 become integers.
+    """
     labels, codes = index_labels(y)
     if labels.dtype.kind == "f" and (labels == np.rint(labels)).all():
         labels = np.array([int(label) for label in labels.tolist()])
@@ -364,7 +367,7 @@ def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
-    """Create one signed row for each row and each label that competes with its own."""
+    """Create a signed row for each row and each label other than its own."""
     labels, codes = _index_classes(y)
     if len(labels) < 2:
         raise ValueError(
@@ -542,7 +545,7 @@ def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
 
 
 def join_columns(tables: list[Any]) -> Any:
-    """Join tables side by side, as CSR unless all of them are dense."""
+    """Join tables side by side; the result is sparse unless all of them are dense."""
     if all(isinstance(table, np.ndarray) for table in tables):
         return np.ascontiguousarray(np.hstack(tables), dtype=np.float64)
     from scipy import sparse

@@ -261,7 +261,9 @@ def multinomial(Z: Any, codes: NDArray[np.intp], possible: Any, weights: Array) 
 
 
 def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest: int) -> Evaluate:
-    """Return the log-likelihood function of a proportional odds model, thresholds before slopes.
+    """Return the log-likelihood function of an ordinal regression with proportional odds.
+
+    Its arguments are the thresholds, followed by the slopes.
 
     The probability of a label is F(u) - F(l) = F(u)·(1 - F(l))·(1 - exp(l - u)), where u and l are
     the thresholds above and below the label, minus the row's score. `sides` has two columns:

@@ -50,7 +50,7 @@ class Pivots(NamedTuple):
 
 
 def residues(X: Any) -> tuple[Any, Ints]:
-    """Reduce a CSR matrix of floats modulo the prime.
+    """Convert a CSR matrix of floats to integers modulo the prime 2^31 - 1.
 
     Columns with fractions or large numbers are first multiplied by a power of two; the exponents
     are returned too.
@@ -339,7 +339,7 @@ def find_fractions(values: Any, modulus: int) -> tuple[list[int], int] | None:
 
 
 def eliminate(equations: Ints, more: Ints) -> tuple[Ints, list[int]]:
-    """Add equations to others in reduced echelon form, modulo the prime.
+    """Add equations to a system in reduced echelon form, modulo the prime.
 
     Also returns which of the new equations are linearly independent of the others.
     """
@@ -359,7 +359,7 @@ def eliminate(equations: Ints, more: Ints) -> tuple[Ints, list[int]]:
 
 
 def solve(equations: Ints, values: Ints) -> Ints:
-    """Change the first value in each equation so that all equations hold modulo the prime."""
+    """Change the leading unknown of each equation so that all hold modulo the prime."""
     values = values.copy()
     if len(equations):
         leads = leading_places(equations)

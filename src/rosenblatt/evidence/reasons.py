@@ -72,7 +72,7 @@ SHORT = {
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """All vectors g with rows·g ≥ 0 and pinned·g = 0, on which linear functions have signs."""
+    """All vectors g with rows·g ≥ 0 and pinned·g = 0, which form a polyhedral cone."""
 
     rows: NDArray[np.float64]
     pinned: NDArray[np.float64]
@@ -90,7 +90,7 @@ class Cone:
         return cls(rows, rows[:0], watch, [direction] if ray else [], ray)
 
     def signs(self, function: NDArray[np.float64]) -> set[int] | None:
-        """Return the signs that a linear function takes on the cone, or None if undecided."""
+        """Find which signs a linear function takes on the cone; return None if undecided."""
         key = function.tobytes()
         if key in self.known:
             return self.known[key]
@@ -112,9 +112,9 @@ class Cone:
         return self.known[key]
 
     def direction(self, extra: NDArray[np.float64], *, free: bool = False) -> Vector | None:
-        """Find a vector of the cone on which the extra rows are 0, or ≥ 0 if `free`.
+        """Find a vector of the cone that is positive on as many rows as possible.
 
-        It is positive on every row on which such a vector can be positive. None if undecided.
+        On the extra rows it is 0 or, if `free`, at least 0. Returns None if undecided.
         """
         # Powers of two make an extra row about as large as the numbers in its columns.
         size = np.abs(np.vstack((self.rows, self.pinned))).max(axis=0, initial=0.0)
@@ -129,7 +129,7 @@ class Cone:
 
 
 class Space(NamedTuple):
-    """The directions γ = F·g that are zero on every overlapping row."""
+    """Directions γ = F·g of the coefficients along which only separated rows change."""
 
     functions: Any  # F as CSR: a row per coefficient
     why: list[str]  # finite, infinite of a sign not yet known, or not identified
@@ -178,7 +178,10 @@ def find_reasons(
 
 
 def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space | None:
-    """Find a sparse integer basis of the directions, or return None if numbers grow too large."""
+    """Find the directions along which only separated rows change, for a sparse design.
+
+    Returns None if exact integers grow too large.
+    """
     examples, separated = regression.constraints.examples, found.separated
     deadline = deadline_of(regression.constraints, watch)
     X = sparse.csr_array(examples.X)
@@ -234,7 +237,10 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
 
 
 def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space:
-    """Describe the directions of a dense design, where F is the identity and g is γ."""
+    """Find the directions along which only separated rows change, for a dense design.
+
+    F is the identity, so that g is γ.
+    """
     examples, deadline = regression.constraints.examples, watch.deadline
     rows, count = np.flatnonzero(found.separated), len(regression.names)
     spanning = found.spanning

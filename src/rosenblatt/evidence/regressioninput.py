@@ -222,7 +222,7 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
 
 
 def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:
-    """Return a list with a note on constant columns besides the intercept, or an empty list."""
+    """Note which columns besides the intercept are constant, in a list of one note or none."""
     X, n = design.X[:, 1:], design.X.shape[0]
     if isinstance(X, np.ndarray):
         constant = np.flatnonzero((X[:1] == X).all(axis=0) & (X[0] != 0))
@@ -290,9 +290,9 @@ def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
 
 
 def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the levels of a column, sorted unless its type declares them, and each cell's index.
+    """Return the level of each cell as an index, and the levels of the column.
 
-    The indices come first.
+    The levels are sorted, unless the type of the column declares an order.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

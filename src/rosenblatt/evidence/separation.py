@@ -122,7 +122,7 @@ class Separation:
 
     @property
     def coefficients(self) -> dict[Name, float]:
-        """Limit of each estimate: 0.0 if it is finite, inf or -inf; else nan (see `reasons`)."""
+        """Kind of each estimate: 0.0 if finite, inf or -inf, or nan (see `reasons`)."""
         return {name: ESTIMATES[self.reasons[name]] for name in self.names if self.reasons}
 
     @property
@@ -285,7 +285,7 @@ def separation(
 
 
 def separation_of(regression: SignedRegression, watch: Watch) -> Separation:
-    """Decide which estimates are infinite, given the signed rows of a regression."""
+    """Decide which estimates of a regression are infinite, with a proof and advice."""
     undecided = Separation(
         *("undecided", regression.family, regression.names, regression.n_rows),
         row_names=regression.row_names,
@@ -374,7 +374,7 @@ def summary(s: Separation) -> str:
 
 
 def advice(s: Separation, spell: Callable[[Parameter], str] = str) -> list[str]:
-    """Return sentences about the finite estimates, the columns to drop, and the data.
+    """Describe the finite estimates, the columns to drop, and notes on the data, as sentences.
 
     `spell` returns the text for a parameter: a keyword, or an option of the command line.
     """
@@ -478,7 +478,7 @@ def _count_unlisted(s: Separation) -> list[str]:
 
 
 def list_rows(s: Separation, counted: str = "") -> list[str]:
-    """Return a sentence that names the separated rows, in a list that is empty if there are none.
+    """List the separated rows in a sentence; return an empty list if there are none.
 
     `counted` is a remark on how rows are counted.
     """

@@ -43,7 +43,7 @@ from rosenblatt.text import render_card
 
 @dataclass(frozen=True)
 class NullSpace:
-    """Integer basis of all directions that are zero on every pinned row, with its proof.
+    """Integer basis of the directions that are zero on all pinned rows, with its own proof.
 
     The pivots prove the rank of the pinned rows, and so how many vectors a basis has.
     """
@@ -76,7 +76,7 @@ class NullSpace:
         return cls(*(tuple(tuple(map(index, some)) for some in content[name]) for name in names))
 
     def products(self, X: Any, pinned: NDArray[np.bool_]) -> Any:
-        """Check the null space; return the products of X with its basis vectors as columns."""
+        """Check the null space; return the product of X with the matrix of its basis."""
         lengths = [len(some) for some in self.columns]
         if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
             raise ProofError("the null space has too many vectors, or values without a column.")
@@ -203,7 +203,7 @@ class SeparationProof(SavedProof):
         return True
 
     def check_evidence(self, regression: SignedRegression) -> NDArray[np.bool_]:
-        """Check the direction and multipliers; return a mask of the separated signed rows."""
+        """Check the direction and the multipliers; return a mask of the separated rows."""
         examples, pinned = regression.constraints
         examples = examples.merged()
         try:
@@ -271,7 +271,7 @@ class SeparationProof(SavedProof):
 
 
 def data_of(regression: SignedRegression) -> str:
-    """Return the checksum that identifies the data of a proof: its signed and pinned rows."""
+    """Compute the checksum by which a proof recognizes the data of a regression."""
     digest = hashlib.sha256(fingerprint(regression.constraints.examples.merged()).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
@@ -281,7 +281,7 @@ def data_of(regression: SignedRegression) -> str:
 
 
 def kind_of(regression: SignedRegression, separated: NDArray[np.bool_]) -> str:
-    """Return whether separation is "none", "quasi-complete" or "complete", given its rows."""
+    """Return the kind of a separation: "none", "quasi-complete" or "complete"."""
     if not separated.any():
         return "none"
     return "complete" if separated[regression.owners >= 0].all() else "quasi-complete"
@@ -304,7 +304,7 @@ def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
 def _check_multipliers(
     part: Conflict, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]
 ) -> None:
-    """Check that each overlapping row has a multiplier: a positive one, unless it is pinned."""
+    """Check that each row that is not separated has a multiplier of the right sign."""
     for n in part.rows:
         if type(n) is not int or not 0 <= n < len(separated):
             raise no_such_row(n)

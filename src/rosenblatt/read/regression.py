@@ -169,7 +169,10 @@ def read_regression(
 
 
 def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> Regression:
-    """Read a file as a regression with the columns of a plan, without incomplete rows."""
+    """Read a file as a regression with the columns that a proof file records.
+
+    Rows with missing values are left out.
+    """
     text = tuple(column.name for column in plan.columns if isinstance(column, Category))
     with locate_errors(source, layout, advice=""):
         table = read_whole(source, with_types(source, layout, ColumnOptions(categories=text)))
