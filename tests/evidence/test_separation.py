@@ -560,7 +560,7 @@ def test_a_model_provides_its_regressors_names_and_family():
     s = rb.separation(Stand(model=model))
     assert s.coefficients == {"const": -math.inf, "dose": math.inf}
     assert s.proof.check(X, y)
-    with refuses(TypeError, "object", "exog", "endog"):
+    with refuses(TypeError, "object", "statsmodels"):
         rb.separation(object())
     with refuses(ValueError, "Gaussian"):
         rb.separation(Stand(exog=X, endog=y, family=type("Gaussian", (), {})()))

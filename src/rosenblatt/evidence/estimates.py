@@ -290,7 +290,7 @@ class LimitingModel:
         if self.data.unfitted or (self.family, self.data.link) not in FIRTH:
             return "firthmodels has Firth's method for logistic and Cox regressions alone."
         if UNKNOWN in self.reasons.values():
-            return "no row identifies some coefficients; leave out the column of each first."
+            return "no row identifies some of the coefficients; leave out their columns first."
         if self.data.X.size > MOST_ENTRIES or len(self.names) > WIDE:
             return "the design is too large for firthmodels."
         if self.family == "cox" and (self.data.groups is not None or self.data.weights is not None):

@@ -279,7 +279,9 @@ def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     _refuse_rows((counts < 0).any(axis=1), lambda row: problem)
     trials = counts.sum(axis=1)
     if not trials.any():
-        raise ValueError("every row has 0 successes and 0 failures.")
+        raise ValueError(
+            "every row has 0 successes and 0 failures; give rows with at least one trial."
+        )
     shares = np.divide(counts[:, 0], trials, out=np.zeros(len(trials)), where=trials > 0)
     between = (counts > 0).all(axis=1)  # even if the share is rounded to 0 or 1
     return np.where(between, np.clip(shares, 1e-300, 1 - 2.0**-53), shares), trials
@@ -340,10 +342,12 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
     try:
         numbers = y.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"y is not numbers, which family {family!r} needs.") from None
+        raise ValueError(
+            f"y has values that are not numbers, which the family {family!r} needs."
+        ) from None
     table = numbers if numbers.ndim == 2 else numbers[:, None]
     bad = ~np.isfinite(table)
-    what = "is not a number; drop the row."
+    what = "is not a finite number; drop the row."
     _refuse_rows(bad.any(axis=1), lambda row: f"{table[row][bad[row]][0]} {what}")
     return numbers
 

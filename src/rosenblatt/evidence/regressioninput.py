@@ -118,7 +118,11 @@ def _create_rows(given: Given, family: str, fit_intercept: bool) -> SignedRegres
         else:
             has_intercept = given.formula.has_intercept and family not in NO_INTERCEPT
             if has_intercept and not fit_intercept:
-                raise UsageError("write 0 + in the formula in place of fit_intercept=False.")
+                raise UsageError(
+                    "a formula decides whether there is an intercept: write 0 + in it instead of ",
+                    Parameter("fit_intercept", False),
+                    ".",
+                )
             built = given.formula.build(given.X, None if family in NO_INTERCEPT else INTERCEPT)
             few = built.X.shape[1] <= MANY_DUMMIES
             design = Design(built.X.toarray() if few else built.X, built.names)
@@ -173,7 +177,7 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
     if isinstance(X, str) and "~" in X and not (y is None and os.path.exists(X)):
         text, X, y = X, y, None
         if X is None or not (is_frame(X) or isinstance(X, str | os.PathLike)):
-            raise UsageError("give the formula and its data: a frame, or a file.")
+            raise UsageError("the formula has no data; give a frame or a file as the data.")
         if target is not None:
             raise UsageError("give ", Parameter("target"), " or a formula, not both.")
         columns: tuple[str, ...] = ()
@@ -347,8 +351,9 @@ def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
     model = getattr(model, "model", model)
     if not (hasattr(model, "exog") and hasattr(model, "endog")):
         raise TypeError(
-            "give X and y, a formula and a frame, or a model or result of statsmodels or "
-            f"pyfixest: a {type(model).__name__} has no exog and endog."
+            f"y is missing, and X has the type {type(model).__name__}, which is not a model or "
+            "result of statsmodels or pyfixest. Give X and y, a formula and a frame, or such a "
+            "model."
         )
     X = as_table(np.asarray(model.exog, dtype=np.float64))
     names = [str(name) for name in list(getattr(model, "exog_names", []))[: X.shape[1]]]
@@ -461,6 +466,6 @@ def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
     if family is None:
         raise ValueError(
             f"rosenblatt does not know whether estimates of {name} can be infinite; "
-            "give family=, one of the families of rosenblatt.separation."
+            f"give family=, one of {join_words(list(FAMILIES), 'or', 7)}."
         )
     return family, link, "" if fitted else UNFITTED.format(name)

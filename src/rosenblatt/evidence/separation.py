@@ -273,7 +273,7 @@ def separation(
     ('quasi-complete', [0, 1, 4], {'(intercept)': -inf, 'x1': inf})
     """
     if data is not None and y is not None:
-        raise ValueError("the data of a formula are given twice; give them once.")
+        raise ValueError("the data of the formula are given both as y and as data=; give one.")
     if time_limit is not None:
         positive_number("time_limit", time_limit)
     with explain_parameters(separation):
