@@ -49,8 +49,8 @@ MOST_COEFFICIENTS = 4000  # with more, the dense information matrix would be too
 FIRTH = (("binomial", "logit"), ("cox", "logit"))  # families and links that firthmodels fits
 GLM = ("binomial", "poisson", "log-binomial")
 WIDE = 1000  # more columns than this are not made orthogonal first
-MOST_ENTRIES = 20_000_000  # of a design that is made dense or given to firthmodels
-QUICK, LEAST = 3e9, 3e7  # multiplications that a printed table may cost, without and with a limit
+MOST_ENTRIES = 20_000_000  # maximum entries of a design that is made dense or given to firthmodels
+QUICK, LEAST = 3e9, 3e7  # maximum multiplications for a printed table: without and with a deadline
 SPEED = 1e9  # assumed multiplications per second
 
 
@@ -108,7 +108,7 @@ class LimitingModel:
     data: Observations
     overlapping: Mask  # whether each signed row overlaps; empty if there are components
     components: NDArray[np.intp] | None = None  # strata or matched sets of the limiting model
-    work: float = QUICK  # multiplications that the printed table may cost
+    work: float = QUICK  # maximum multiplications for a printed table
 
     @classmethod
     def of(

@@ -44,11 +44,11 @@ from rosenblatt.evidence.modular import (
 from rosenblatt.evidence.signedrows import Alternative, Quotient, SignedRows
 from rosenblatt.examples import Examples
 
-MOST = 400  # the signs of a part with more columns take too long to decide exactly
-FEW_DIMENSIONS = 60  # with a larger basis of directions, no columns to drop are searched for
-ALONE = 100  # with at most this many columns, dropping each one alone is tried
-FEW = 24  # advice to drop more columns than this is not given
-MANY = 400  # with more columns, none to drop are searched for: it would take minutes
+MOST_EXACT = 400  # maximum columns of a part whose signs are decided exactly
+FEW_DIMENSIONS = 60  # maximum size of a basis of directions for which columns to drop are searched
+MOST_SINGLE = 100  # maximum number of columns that are each tried as the only one to drop
+MOST_DROPPED = 24  # maximum number of columns in the advice on what to drop
+MOST_CANDIDATES = 400  # maximum columns among which those to drop are searched, to save minutes
 
 # Words for why an estimate is finite, infinite or unknown.
 FINITE, UP, DOWN = "finite", "grows without bound", "falls without bound"
@@ -133,9 +133,9 @@ class Space(NamedTuple):
 
     functions: Any  # F as CSR: a row per coefficient
     why: list[str]  # finite, infinite of a sign not yet known, or not identified
-    parts: list[tuple[Ints, Cone | None]]  # entries of g, and their cone if these are not too many
-    whole: Cone | None  # cone of all entries of g that move a row, if these are few
-    moved: Any  # F in these entries, with zeros for coefficients that are not identified
+    parts: list[tuple[Ints, Cone | None]]  # indices in g, and a cone unless these are too many
+    whole: Cone | None  # cone of the entries of g that determine γ·z of every row, if these are few
+    moved: Any  # columns of F for these entries, with zeros for coefficients not identified
 
 
 def find_reasons(
@@ -205,7 +205,7 @@ def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) 
     why = np.where(unknown, UNKNOWN, np.where(moved, UNSIGNED, FINITE)).tolist()
     parts = _split(W) if (moved & ~unknown).any() else []
     cones = [
-        (columns, Cone.of_part(W[some][:, columns], watch) if len(columns) <= MOST else None)
+        (columns, Cone.of_part(W[some][:, columns], watch) if len(columns) <= MOST_EXACT else None)
         for some, columns in parts
     ]
     # Directions that are zero on every row are left out: along them, only coefficients that no row
@@ -298,9 +298,9 @@ def find_droppable(space: Space, regression: SignedRegression) -> list[str]:
     # Try infinite estimates before those that no row identifies, and the last column first,
     # because the intercept and the columns that the user listed first come before it.
     order = list(dict.fromkeys([*reversed(infinite), *reversed(unknown)]))
-    if len(order) > MANY:
+    if len(order) > MOST_CANDIDATES:
         return []
-    if len(order) <= ALONE:
+    if len(order) <= MOST_SINGLE:
         for name in order:
             if is_enough([name]):
                 return [name]
@@ -309,7 +309,7 @@ def find_droppable(space: Space, regression: SignedRegression) -> list[str]:
     while left is not None and any(left):
         gamma = exact_products(F, np.array(left, dtype=object))
         moved = [n for n in order if n not in chosen and any(gamma[j] for j in places[n])]
-        if len(chosen) == FEW or not moved:
+        if len(chosen) == MOST_DROPPED or not moved:
             return []
         chosen.append(moved[0])
         left = without(chosen)

@@ -197,7 +197,7 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
         read = read_regression(source, Layout(), options, weights, groups, text)
         formula = None if text is None else Formula.parse(text, read.frame.column_names)
         return Given(
-            *(read.frame, read.answers, read.weights, read.groups, FROM_ZERO, read.rows, formula)
+            *(read.frame, read.y, read.weights, read.groups, FROM_ZERO, read.rows, formula)
         )
     names, row_names = names_of(X) if is_frame(X) else [], RowNames.of(X)
     if len(columns) == 1:
@@ -332,7 +332,7 @@ class ForeignModel(NamedTuple):
     weights: Any = None  # 0.0 for a row that does not count; None if all are 1
     groups: Any = None
     formula: str | None = None
-    rows: Any = None  # number of each row in the original data, from 0, if rows were left out
+    rows: Any = None  # row of the original data, from 0, of each row, if rows were left out
     offset: Any = None  # added to the linear predictor; None if it is 0
     efron: bool = False  # whether Cox regression treats ties by Efron's method, not Breslow's
     link: str = ""  # link of a binomial regression; empty for the default of its family

@@ -432,7 +432,7 @@ def next_steps(s: Separation) -> list[tuple[str, str]]:
         steps.append(("s.bounds", "one-sided 95 % bounds, which take longer to compute"))
     if not s.limit.not_for_firth():
         steps.append(("s.firth()", "Firth's estimates, which are all finite"))
-    # If few rows overlap, a model of them alone is about another population.
+    # Not suggested if few rows overlap: a model of them would describe another population.
     if s.family in GLM and 0 < len(s.rows) <= s.n_overlapping:
         rows = plural(s.n_overlapping, "row that overlaps", "rows that overlap")
         steps.append(("s.reduced()", f"the {rows}, as a design for any other package"))

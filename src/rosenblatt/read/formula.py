@@ -23,7 +23,7 @@ from rosenblatt.tables import to_floats
 from rosenblatt.text import join_words, quote_column, shorten
 
 INTERCEPT = "Intercept"  # as formulaic calls it
-PART = re.compile(r"""(?:`[^`]*`|'[^']*'|"[^"]*"|[^`'"|])+""")  # of a formula, between bars
+PART = re.compile(r"""(?:`[^`]*`|'[^']*'|"[^"]*"|[^`'"|])+""")  # part of a formula between bars
 IN_QUOTES = re.compile(r"""`[^`]*`|'[^']*'|["][^"]*["]""")
 QUOTED = re.compile(r"`([^`]*)`")
 PAIR = re.compile(r"(?:cbind|Surv)\(([^,()]+),([^,()]+)\)")  # two columns as R writes them
@@ -170,8 +170,8 @@ class Formula:
         bad = np.flatnonzero(~np.isfinite(X.data))
         if len(bad):
             row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
-            told = f": {names[X.indices[bad[0]]]} is {X.data[bad[0]]}; give finite numbers."
-            raise RowError("the formula, ", int(rows[kept[row]]), told)
+            problem = f": {names[X.indices[bad[0]]]} is {X.data[bad[0]]}; give finite numbers."
+            raise RowError("the formula, ", int(rows[kept[row]]), problem)
         y = y.iloc[kept]
         return Built(X, tuple(names), y.iloc[:, 0] if y.shape[1] == 1 else y, rows[kept])
 
@@ -285,7 +285,9 @@ def encode_levels(data: Any, slope: Any = None, *, ref: Any = None) -> Any:
             format="{field}",
         )
 
-    both = data if slope is None else {"levels": data, "slope": slope}  # both may have gaps
+    both = (
+        data if slope is None else {"levels": data, "slope": slope}
+    )  # rows with a gap in either are left out
     whole = slope is None and ref is None
     return FactorValues(both, kind="categorical", spans_intercept=whole, encoder=encode)
 

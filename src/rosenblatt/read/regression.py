@@ -79,7 +79,7 @@ class Regression:
 
     plan: RegressionPlan
     frame: Any  # regressors as an Arrow table: doubles, and text for categories
-    answers: NDArray[Any] | None  # the target, one column or two; None if a formula names it
+    y: NDArray[Any] | None  # the target, one column or two; None if a formula names it
     weights: NDArray[Any] | None
     groups: NDArray[Any] | None
     rows: NDArray[np.intp]  # row of the file, from 0, that each row was read from
@@ -96,7 +96,7 @@ class Regression:
     def given(self) -> tuple[Any, Any]:
         """The first two arguments of `separation`: X and y, or a formula and its table."""
         formula = self.plan.formula
-        return (self.frame, self.answers) if formula is None else (formula, self.frame)
+        return (self.frame, self.y) if formula is None else (formula, self.frame)
 
 
 def read_regression(
