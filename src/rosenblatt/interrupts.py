@@ -87,8 +87,7 @@ class _Program:
         """Raise a KeyboardInterrupt again that a callback or finalizer has lost."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
-            return
-        if hasattr(signal, "setitimer"):
+        elif hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
 
 
@@ -113,15 +112,15 @@ def interruptible() -> Iterator[None]:
     """Let Ctrl-C stop a `with` block; turn errors after Ctrl-C into KeyboardInterrupt."""
     _program.phase = "working"
     try:
-        if requested():
+        if _program.requested_at is not None:
             raise KeyboardInterrupt
         yield
     except Exception as error:
-        if requested() and _program.phase == "working":
+        if _program.requested_at is not None and _program.phase == "working":
             raise KeyboardInterrupt from error
         raise
     finally:
-        ignore()
+        _program.phase = "finishing"
 
 
 def ignore() -> None:

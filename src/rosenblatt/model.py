@@ -112,14 +112,13 @@ class Model:
         if not hasattr(last, "weights_"):
             raise ValueError(f"this {type(last).__name__} is not fitted yet; call fit first.")
         encoding, hypothesis = fold(estimator)
-        estimator = last
         labels = [label.item() if hasattr(label, "item") else label for label in last.classes_]
         target = TargetColumn("", tuple(labels))
-        how: dict[str, Any] = {"algorithm": type(estimator).__name__}
+        how: dict[str, Any] = {"algorithm": type(last).__name__}
         for key, attribute in (("updates", "n_updates_"), ("mistakes", "n_mistakes_")):
-            if hasattr(estimator, attribute):
-                how[key] = int(getattr(estimator, attribute))
-        if estimator._mean is not None:
+            if hasattr(last, attribute):
+                how[key] = int(getattr(last, attribute))
+        if last._mean is not None:
             how["average"] = True
             del how["mistakes"]  # counted for the last w, not for the average
         return cls(encoding, hypothesis, target, how)
@@ -260,7 +259,10 @@ def load(path: str | Path) -> Model:
     """
     model = read_model(path)
     if len(model.target.names) < 2:
-        raise DataError(f"{path} cannot predict yet: the stream has had fewer than two labels.")
+        raise DataError(
+            f"{path} cannot predict yet, because its stream has had fewer than two labels. "
+            "Continue the stream until it has two."
+        )
     return model
 
 
@@ -407,43 +409,37 @@ class ColumnParts(strictjson.Parts):
         if issubclass(kind, Number):
             if weights is not None:
                 weights.append(self.weight(value.get("weight"), f"the weight of {where}"))
-            return self._number(kind, value, name)
-        names: tuple[str, ...] | None
-        if weights is None:
-            names = None
-            if not issubclass(kind, Entries):
-                listed, what = value.get("values"), f"the values of {where}"
-                if not isinstance(listed, list) or {type(one) for one in listed} != {str}:
-                    self.wrong(what, "are not a list of texts")
-                if len(set(listed)) < len(listed):
-                    self.wrong(what, "are not all different")
-                names = tuple(listed)
-        else:
+            mean, spread = (
+                self.number(value.get(key), f"the {key} of {where}") for key in ("mean", "spread")
+            )
+            if not issubclass(kind, Written):
+                return kind(name, mean, spread)
+            decimal = self.one_of(value.get("decimal"), DECIMALS, f"the decimal of {where}")
+            return kind(
+                name, mean, spread, decimal, self.text(value.get("mark"), f"the mark of {where}")
+            )
+        if weights is not None:
             given = self.object(value.get("weights"), f"the weights of {where}")
             names = tuple(given)
             weights += [
                 self.weight(w, f'the weight of "{key}" in {where}') for key, w in given.items()
             ]
-        if not issubclass(kind, Entries):
-            return kind(name, names or ())
-        if names is None:
+        elif issubclass(kind, Entries):
             first = self.whole(value.get("first"), f"the first index of {where}", 0, 1)
             return Entries(name, first, self.whole(value.get("size"), f"the size of {where}", 0))
+        else:
+            listed, what = value.get("values"), f"the values of {where}"
+            if not isinstance(listed, list) or {type(one) for one in listed} != {str}:
+                self.wrong(what, "are not a list of texts")
+            if len(set(listed)) < len(listed):
+                self.wrong(what, "are not all different")
+            names = tuple(listed)
+        if not issubclass(kind, Entries):
+            return kind(name, names)
         indices = [int(text) if text.removeprefix("-").isdecimal() else 0 for text in names]
         if tuple(map(str, indices)) != names or indices != sorted(set(indices)):
             self.wrong(f"the weights of {where}", "are not those of indices in order")
         return Entries.of(name, indices)
-
-    def _number(self, kind: type[Number], value: dict[str, Any], name: str) -> Number:
-        where = f'column "{name}"'
-        mean, spread = (
-            self.number(value.get(key), f"the {key} of {where}") for key in ("mean", "spread")
-        )
-        if not issubclass(kind, Written):
-            return kind(name, mean, spread)
-        decimal = self.one_of(value.get("decimal"), DECIMALS, f"the decimal of {where}")
-        mark = self.text(value.get("mark"), f"the mark of {where}")
-        return kind(name, mean, spread, decimal, mark)
 
 
 def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:

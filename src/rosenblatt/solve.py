@@ -69,7 +69,7 @@ MIN_PLA_SECONDS = 5.0  # for PLA in passes over a file, if the verdict found a s
 MIN_SECONDS_REPORTED = 1.0  # shorter times for compiling and loading are not reported
 SMALL = 2**20  # numbers; in data this small, infinite estimates of a regression are found quickly
 NOT_IN_PASSES = Message(
-    "passes over a file run PLA or the pocket, in file order, without ",
+    "a file that is read in passes is trained on by PLA or the pocket, in file order, without ",
     *(Parameter("test_size"), ", ", Parameter("cv"), " or a report; give "),
     *(Parameter("test", example="FILE"), " to measure accuracy."),
 )
