@@ -7,25 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.experiments import disagree, random_target
+from rosenblatt.experiments import draw_target, measure_disagreement
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1, 2]))
 def test_the_exact_disagreement_matches_a_fine_grid(seed, dim):
     rng = np.random.default_rng(seed)
-    f, g = random_target(dim, rng), random_target(dim, rng)
+    f, g = draw_target(dim, rng), draw_target(dim, rng)
     ticks = (np.arange(400) + 0.5) / 200 - 1
     grid = np.stack(np.meshgrid(*[ticks] * dim), axis=-1).reshape(-1, dim)
     measured = np.mean((grid @ f[1:] + f[0] > 0) != (grid @ g[1:] + g[0] > 0))
-    assert disagree(f, g, rng) == pytest.approx(measured, abs=0.01)
+    assert measure_disagreement(f, g, rng) == pytest.approx(measured, abs=0.01)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5))
 def test_a_target_agrees_with_itself_and_never_with_its_opposite(seed, dim):
     rng = np.random.default_rng(seed)
-    f = random_target(dim, rng)
-    assert disagree(f, 3 * f, rng) == pytest.approx(0, abs=1e-12)
-    assert disagree(f, -f, rng) == pytest.approx(1, abs=1e-12)
+    f = draw_target(dim, rng)
+    assert measure_disagreement(f, 3 * f, rng) == pytest.approx(0, abs=1e-12)
+    assert measure_disagreement(f, -f, rng) == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("order", ["cycle", "random-cycle", "shuffle", "first", "random"])

@@ -377,7 +377,7 @@ def evaluate(
         for batch, _ in options.data.row_batches() if unseen.columns else ():
             unseen.take(batch)
         return Evaluation("file", (accuracy,), rows, unseen)
-    if options.cv is None and options.share == 0:
+    if not options.trains:
         return NOT_REQUESTED
     if not data.blocks.in_memory:
         return IN_PASSES

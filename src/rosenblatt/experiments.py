@@ -110,7 +110,7 @@ def experiment(
     disagreement, separated = np.empty(runs), np.empty(runs, dtype=np.bool_)
     target = g = np.zeros(dim + 1)
     for i in range(runs):
-        target = random_target(dim, rng)
+        target = draw_target(dim, rng)
         X = rng.uniform(-1, 1, (n_examples, dim))
         y = np.where(X @ target[1:] + target[0] > 0, 1, -1).astype(np.int8)
         if noise:
@@ -118,11 +118,11 @@ def experiment(
         run = algorithms.pla(Examples(X, y, np.array([-1, 1])), rule, budget)
         g = run.hypothesis.w
         updates[i], separated[i] = run.updates, run.separated
-        disagreement[i] = disagree(target, g, rng)
+        disagreement[i] = measure_disagreement(target, g, rng)
     return Experiment(updates, disagreement, separated, target, g)
 
 
-def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def draw_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw a random hyperplane, and return its augmented weights."""
     points = np.column_stack((np.ones(dim), rng.uniform(-1, 1, (dim, dim))))
     # The only direction orthogonal to all augmented points: the last right singular vector.
@@ -130,7 +130,9 @@ def random_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return np.asarray(normal * rng.choice([-1.0, 1.0]))
 
 
-def disagree(f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator) -> float:
+def measure_disagreement(
+    f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator
+) -> float:
     """Return P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim; estimate it if dim > 2."""
     dim = len(f) - 1
     if dim > 2:

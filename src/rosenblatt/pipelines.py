@@ -48,7 +48,7 @@ def is_ours(clf: Any) -> bool:
     return hasattr(type(final(clf)), "_hypothesis")
 
 
-def rows_before(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
+def transform_before_last(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
     """Transform X by all steps of a pipeline but the last.
 
     Also returns the names of the columns then, or None if they are not known.

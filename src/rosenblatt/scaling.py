@@ -193,7 +193,7 @@ class LabelStrength(Strength):
     label: str
 
 
-def strengths(
+def rank_features(
     hypothesis: Hypothesis, blocks: Blocks, labels: Sequence[str]
 ) -> Sequence[Sequence[Strength]]:
     """Rank the features of each label by change in score per standard deviation.
@@ -216,7 +216,7 @@ def strengths(
     return rankings
 
 
-def thresholds_of(hypothesis: Hypothesis) -> list[float]:
+def center_thresholds(hypothesis: Hypothesis) -> list[float]:
     """Return the threshold of each label, minus the mean over the labels."""
     thresholds = -hypothesis.w[:, 0] * hypothesis.x0
     centered: list[float] = (thresholds - thresholds.mean()).tolist()

@@ -49,7 +49,7 @@ from rosenblatt.read.encoding import POLICIES, spell_label
 from rosenblatt.read.inputs import explain_parameters, read_input
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import number_columns
-from rosenblatt.scaling import Strength, strengths
+from rosenblatt.scaling import Strength, rank_features
 from rosenblatt.strategy import ALGORITHMS, Outcome, TrainingOptions, train_model
 from rosenblatt.text import (
     describe_lower_bound,
@@ -243,7 +243,7 @@ class Result:
 
         With more than two labels, the ranking for the first label comes first, and so on.
         """
-        rankings = strengths(self.hypothesis, self.data.blocks, self.labels)
+        rankings = rank_features(self.hypothesis, self.data.blocks, self.labels)
         return [strength for ranking in rankings for strength in ranking]
 
     def found(self) -> str:
@@ -491,7 +491,7 @@ def solve(
     evaluation = evaluation.prepare(data, reading[0], options.seed)
     limit = TIME_LIMIT if options.time_limit is None and in_memory else options.time_limit
     deadline, watch = Deadline.after(limit), Stopwatch()
-    with naming(data):
+    with data_name_in_errors(data):
         share = TRAINING_SHARE if in_memory and evaluation.trains else 1.0
         result = _decide_and_train(data, options, deadline, share, reporter)
         if not result.outcome.interrupted:
@@ -506,7 +506,7 @@ def solve(
 
 
 @contextmanager
-def naming(data: Data) -> Iterator[None]:
+def data_name_in_errors(data: Data) -> Iterator[None]:
     """Add the name of the data to the errors raised in a `with` block."""
     try:
         yield

@@ -33,7 +33,7 @@ from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import data_from_table, open_data, read_data
-from rosenblatt.scaling import Strength, thresholds_of
+from rosenblatt.scaling import Strength, center_thresholds
 from rosenblatt.solve import TIME_LIMIT, Result, check_passes, solve
 from rosenblatt.strategy import ALGORITHMS, TrainingOptions
 from rosenblatt.text import describe_rule, join_words, plural, sanitize
@@ -236,7 +236,7 @@ def _show_weights(console: Console, result: Result, top: int) -> None:
     if not many:
         console.show(describe_rule(labels[1], result.hypothesis.threshold))
         return
-    thresholds = zip(labels, thresholds_of(result.hypothesis), strict=True)
+    thresholds = zip(labels, center_thresholds(result.hypothesis), strict=True)
     listed = join_words([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
     rule = "Predicts the label whose sum of weight × value is farthest above its threshold."
     console.show(f"{rule} Thresholds: {listed}.")

@@ -24,7 +24,7 @@ from rosenblatt.evidence.verdicts import Separability, describe_verdict
 from rosenblatt.files import keep_apart
 from rosenblatt.read import Source
 from rosenblatt.read.data import Data, open_data, read_data
-from rosenblatt.solve import decide, naming
+from rosenblatt.solve import data_name_in_errors, decide
 from rosenblatt.text import plural, sanitize
 
 EXIT = {"separable": 0, "quasi-separable": 1, "inseparable": 1, "undecided": 2}
@@ -54,7 +54,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
     else:
         found = read_data(source, reading.layout, reading.columns)
     report_plan(console, found.plan)
-    with naming(found):
+    with data_name_in_errors(found):
         s = decide(found)
     conflict = conflict_rows(s, found)
     first, *more = describe_verdict(s)

@@ -15,7 +15,7 @@ from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.pipelines import final, is_ours, rows_before
+from rosenblatt.pipelines import final, is_ours, transform_before_last
 from rosenblatt.show.story import Story
 from rosenblatt.text import plural
 from rosenblatt.trace import Trace
@@ -53,7 +53,7 @@ def examples_of(clf: Any, X: Any, y: Any) -> Examples:
     For a pipeline, X is first transformed by all steps but the last.
     """
     h = hypothesis_of(clf)
-    X, names = rows_before(clf, X)
+    X, names = transform_before_last(clf, X)
     clf = final(clf)
     examples = Examples.from_arrays(X, y, labels=clf.classes_)
     d = h.w.shape[-1] - 1

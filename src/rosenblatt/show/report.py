@@ -24,7 +24,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
-from rosenblatt.scaling import strengths, thresholds_of
+from rosenblatt.scaling import center_thresholds, rank_features
 from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
 from rosenblatt.show.page.assets import bundle, player_style, text_of
 from rosenblatt.show.scene import DRAWABLE, clearances, scene_of
@@ -193,7 +193,7 @@ def _page(found: Findings) -> Report:
     except ValueError as why:
         scene, undrawn = None, str(why)
     wrong, wide = h.mistakes(examples), len(labels) if many else 1
-    ranked = strengths(h, examples, labels)
+    ranked = rank_features(h, examples, labels)
     strongest: dict[str, float] = {}  # over all labels
     for s in (s for each in ranked for s in each):
         strongest[s.feature] = max(strongest.get(s.feature, 0.0), abs(s.strength))
@@ -221,7 +221,7 @@ def _page(found: Findings) -> Report:
         strengths=ranked,
         largest=max(strongest.values(), default=0.0) or 1.0,
         most_features=max(SOME_FEATURES, MOST_FEATURES // wide),
-        thresholds=thresholds_of(h) if many else [],
+        thresholds=center_thresholds(h) if many else [],
         rule="" if many else describe_rule(labels[1], h.threshold),
         wrong=len(wrong),
         columns=features,
