@@ -1,4 +1,4 @@
-"""Measure accuracy on rows that a model was not trained on, with a confidence interval.
+"""Measurement of accuracy on rows that a model was not trained on.
 
 Scikit-learn and scipy.stats are imported only when accuracy is computed, because importing them
 takes a third of the time of `learn` on a small file.
@@ -308,7 +308,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Accuracy of a model, or of one model per fold, and how it was measured."""
+    """Accuracy of one model, or one per fold, and its test rows."""
 
     kind: str  # source of the test rows: "held out", "file" or "folds"
     accuracies: tuple[Accuracy, ...]  # one for each model

@@ -43,7 +43,10 @@ _paused = _Paused()
 
 @contextmanager
 def pause_clock() -> Iterator[None]:
-    """Exclude a `with` block from time limits; overlapping pauses of threads count once."""
+    """Exclude a `with` block from time limits.
+
+    Overlapping pauses of several threads count once.
+    """
     with _paused.lock:
         if _paused.holders == 0:
             _paused.since = time.monotonic()
@@ -119,7 +122,10 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether a job on this many numbers must stop; small jobs always finish."""
+        """Return whether a job on this many numbers must stop.
+
+        Small jobs always finish.
+        """
         return numbers > CHEAP and self.over
 
     def share(self, part: float, late: float = 0.0) -> Deadline:
@@ -148,9 +154,10 @@ NEVER = Deadline()
 
 
 class StatusLine:
-    """Line of progress that a terminal shows after two seconds, until the end of the run.
+    """Line of progress, shown on a terminal after two seconds.
 
-    Without a terminal, it is printed to stderr about once per second if `verbose` is set.
+    The line is removed at the end. Without a terminal, it is printed to stderr about once per
+    second if `verbose` is set.
     """
 
     def __init__(self, verbose: int = 0) -> None:
@@ -237,5 +244,5 @@ class Reporter:
     def mistake_progress(
         self, seconds: float | None, unit: str = "updates"
     ) -> AbstractContextManager[Callable[..., None]]:
-        """Return a context manager that yields a function to report mistakes and steps."""
+        """Return a context manager that yields a function for progress reports."""
         return nullcontext(lambda mistakes, steps, bound=0: None)

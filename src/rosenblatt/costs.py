@@ -1,4 +1,4 @@
-"""Costs of mistakes as exact integers: 1 per row, or sample weights in a common unit."""
+"""Exact costs of mistakes: 1 per row, or sample weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_POWER = 2**11  # larger than the exponent of any float
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Cost of a mistake on each row, as an integer multiple of a common unit.
+    """Cost of a mistake on each row, in integers.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Costs:
 
 
 def power_of(weights: NDArray[np.float64]) -> int:
-    """Return the exponent of the largest power of two that divides all weights."""
+    """Return the exponent of the largest power of two in all weights."""
     return int(_factor(weights)[1].min(initial=NO_POWER))
 
 

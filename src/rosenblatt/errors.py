@@ -1,4 +1,4 @@
-"""Errors and messages for users, and the names of rows and parameters in them."""
+"""Errors and messages for users, with names of rows and parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_FORMATTED = "an f-string would spell the parameters for Python; use Message 
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter that a message names, with the value that it suggests, if any.
+    """Parameter that a message names or suggests a value for.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Parameter:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Message:
-    """Text with parameters, spelled as keywords in Python and as options in the shell.
+    """Text with parameters, which each interface spells in its own way.
 
     Parts are text, parameters and other messages. `str` spells parameters as Python keywords.
 
@@ -80,7 +80,7 @@ class Message:
         return [part.name for part in self.parts if isinstance(part, Parameter)]
 
     def render(self, spell: Callable[[Parameter], str]) -> str:
-        """Return the message as text; the function `spell` formats each parameter."""
+        """Return the message as text; `spell` formats each parameter."""
         return "".join(part if isinstance(part, str) else spell(part) for part in self.parts)
 
     def __str__(self) -> str:
@@ -114,13 +114,13 @@ def with_column(name: str, column: str) -> Parameter:
 
 
 def with_label(name: str, label: str) -> Parameter:
-    """Return a `Parameter` that suggests a label, or a placeholder for a long one."""
+    """Return a `Parameter` that suggests a label as the value."""
     return Parameter(name, label) if len(label) <= QUOTED else Parameter(name, example="LABEL")
 
 
 @dataclass(frozen=True, eq=False)
 class RowNames:
-    """Names of rows in messages: a number and, if a frame has an index, a label.
+    """Names of rows in messages: numbers and, in frames, index labels.
 
     Each interface creates one for all of its messages: positions are counted from 0 in Python
     and from 1 on the command line. Rows that were dropped are counted in both.
@@ -148,12 +148,15 @@ class RowNames:
 
     @classmethod
     def of(cls, X: Any) -> RowNames:
-        """Return the row names of X, with labels if X is a frame with an index."""
+        """Return the row names of X, with index labels if it is a frame."""
         return cls.of_index(getattr(X, "index", None) if hasattr(X, "iloc") else None)
 
     @classmethod
     def of_index(cls, index: Any) -> RowNames:
-        """Return row names with the labels of a pandas index, unless it is the default."""
+        """Return row names with the labels of a pandas index.
+
+        None and a default index have no labels.
+        """
         if index is None or (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1):
             return cls()
         is_default = index.dtype.kind in "iu" and index.tolist() == list(range(len(index)))
@@ -177,7 +180,10 @@ class RowNames:
         return f"{number} ({', '.join(levels)})"
 
     def join(self, rows: Iterable[int], most: int = 6) -> str:
-        """Name rows in a phrase, such as "rows 0 and 3"; count those after `most`."""
+        """Name rows in a phrase, such as "rows 0 and 3".
+
+        Only the first `most` are named; the rest are counted.
+        """
         names = list(rows)
         shown = [self.name(n) for n in names[:most]] + [""] * (len(names) - most)
         return f"row{'' if len(names) == 1 else 's'} {join_words(shown, most=most)}"
@@ -219,7 +225,7 @@ class UserError(Exception):
         super().__init__(self.message)
 
     def render(self, spell: Callable[[Parameter], str]) -> str:
-        """Return the message as text; the function `spell` formats each parameter."""
+        """Return the message as text; `spell` formats each parameter."""
         return sanitize(cut_middle(self.message.render(spell)))
 
     def __str__(self) -> str:
@@ -245,7 +251,7 @@ class OpenError(UserError, OSError):
 
 
 class WriteError(UserError, OSError):
-    """Error about a file that cannot be written; the previous content stays intact."""
+    """Error about a file that cannot be written."""
 
     exit_code = 74
 
@@ -287,7 +293,7 @@ class FileRowError(DataError):
 
 
 class RowError(ValueError):
-    """Error about rows of the data, which its message counts from 0 or from 1.
+    """Error about rows of the data, counted from 0 or 1.
 
     Examples
     --------
@@ -333,7 +339,7 @@ def with_index_labels(X: Any) -> Iterator[None]:
 
 
 class BadCellError(Exception):
-    """Error about a cell of a table that is missing or not of the expected type."""
+    """Error about a missing or invalid cell of a table."""
 
     # Rows are counted from 0.
     def __init__(self, row: int, column: str, text: str | None, promised: str = "a number") -> None:
@@ -349,7 +355,7 @@ class BadCellError(Exception):
 
 
 def quote(value: object) -> str:
-    """Format a value of any type for a message, and shorten it if it is long.
+    """Format any value for a message, shortened if it is long.
 
     Examples
     --------
@@ -365,7 +371,7 @@ def quote(value: object) -> str:
 
 
 def error_line(trouble: BaseException) -> str:
-    """Return an error message of another library as one line of limited length."""
+    """Return an error message of another library as one short line."""
     text = " ".join(str(trouble).split())
     text = re.sub(rf"'([^']{{{QUOTED}}})[^']+'", r"'\1 …'", text)
     return (text[:200] + " …" if len(text) > 200 else text).rstrip(".") + "."

@@ -1,4 +1,4 @@
-"""Experiment of the lecture: run PLA on many random targets, and measure the updates."""
+"""Experiment of the lecture: PLA on data from many random targets."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add an input, and return the name of its tensor, in float64 if numeric."""
+        """Add an input, and return the name of its float64 or text tensor."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 
@@ -195,7 +195,7 @@ def _convert_stream(graph: Graph, model: OnlinePerceptron) -> Any:
 
 
 def _type(labels: Any) -> Any:
-    """Return the NumPy type of labels in a graph: object for text, bool, int64 or float64."""
+    """Return the NumPy type of labels in a graph, object for text."""
     types = {"U": object, "b": np.bool_, "i": np.int64, "f": np.float64}
     kind = np.array(labels.tolist()).dtype.kind
     if kind not in types:

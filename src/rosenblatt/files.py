@@ -1,4 +1,4 @@
-"""Write files completely or not at all; never overwrite input or files of other programs.
+"""Write files completely or not at all, and protect files of other programs.
 
 A file with a checksum is JSON with its kind, its format and its content. Floats are written with
 `repr`, which reads back to the same bits.
@@ -69,7 +69,10 @@ def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
 
 
 def _identity(path: str, standard: int) -> Hashable:
-    """Return a key that is equal for all names of a file; None for a pipe or device."""
+    """Return a key that all names of a file share.
+
+    Pipes and devices have the key None.
+    """
     try:
         found = os.fstat(standard) if path == STANDARD else os.stat(path)
     except (OSError, ValueError):
@@ -88,7 +91,7 @@ def _identity(path: str, standard: int) -> Hashable:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file; a full disk or a crash leaves the previous one intact."""
+    """Write a text file completely or not at all."""
     with replacing(path) as beside, open(beside, "w", encoding="utf-8") as file:
         file.write(text)
 

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C: notice it at any time, but stop only where nothing is left half done.
+"""Handle Ctrl-C at any time, but stop only where it does no harm.
 
 A KeyboardInterrupt in the middle of an import breaks that module for the rest of the process.
 `delay_interrupts` delays it, in Python and on the command line. The command line has its own
@@ -57,7 +57,10 @@ class _Program:
         self.phase = "starting"  # then "working", which Ctrl-C can stop, and "finishing"
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Raise KeyboardInterrupt, but not during an import; a second one ends the process."""
+        """Raise KeyboardInterrupt, but not during an import.
+
+        A second Ctrl-C ends the process.
+        """
         if number == signal.SIGINT:
             now = time.monotonic()
             if self.requested_at is not None:
@@ -109,7 +112,10 @@ def install_handler() -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C stop a `with` block; turn errors after Ctrl-C into KeyboardInterrupt."""
+    """Let Ctrl-C stop a `with` block.
+
+    An error after Ctrl-C becomes a KeyboardInterrupt.
+    """
     _program.phase = "working"
     try:
         if _program.requested_at is not None:
@@ -134,7 +140,7 @@ def requested() -> bool:
 
 
 def exit_with(code: int) -> None:
-    """End the process with an exit code, even if Ctrl-C is pressed while Python shuts down."""
+    """End the process with this exit code, even if Ctrl-C comes."""
     if signal.getsignal(signal.SIGINT) == _program.handle:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
     sys.exit(code)

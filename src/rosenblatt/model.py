@@ -143,7 +143,7 @@ class Model:
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Augmented weights, w0 first; one row per label if there are more than two."""
+        """Augmented weights, w0 first; one row per label if more than two."""
         return self.hypothesis.w
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -267,7 +267,7 @@ def load(path: str | Path) -> Model:
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file, even of a stream with fewer than two labels so far."""
+    """Read a model file, whatever the number of labels so far."""
     parts = ColumnParts(str(path), "model")
     value = parts.of_format(strictjson.read(str(path)))
     stream = value.get("stream")
@@ -361,13 +361,13 @@ class ColumnParts(strictjson.Parts):
         return TargetColumn(column, labels, others)
 
     def weight(self, value: Any, where: str) -> Any:
-        """Read and check a weight: a number, or a list with one per label."""
+        """Read and check a weight, or a list with one per label."""
         if isinstance(value, list):
             return [self.number(one, where) for one in value]
         return self.number(value, where)
 
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
-        """Read and check the columns, and append their weights to a list, if given."""
+        """Read and check the columns, and collect their weights, if requested."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not (listed or "stream" in value):
             self.wrong('"columns"', "is not a list of columns")
@@ -384,7 +384,7 @@ class ColumnParts(strictjson.Parts):
         return Encoding(tuple(columns), missing, tuple(words))
 
     def regression(self, value: dict[str, Any]) -> RegressionPlan:
-        """Read and check the columns of a regression: numbers and categories."""
+        """Read and check the columns of a regression."""
         columns = self.encoding(value).columns
         for column in columns:
             if not isinstance(column, Number | Category):
@@ -472,7 +472,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
 
 
 def read_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """Read the proof in a file, and the columns of the data if they are recorded."""
+    """Read a proof and, if they are in the file, the columns."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")

@@ -37,14 +37,14 @@ class FoldingError(ValueError):
 
 
 def final(clf: Any) -> Any:
-    """Return the last step of a pipeline; return any other estimator unchanged."""
+    """Return the last step of a pipeline, or the estimator itself."""
     while _is_pipeline(clf):
         clf = clf.steps[-1][1]
     return clf
 
 
 def is_ours(clf: Any) -> bool:
-    """Return whether an estimator or the end of a pipeline is from rosenblatt."""
+    """Return whether an estimator, or a pipeline's last step, is from rosenblatt."""
     return hasattr(type(final(clf)), "_hypothesis")
 
 

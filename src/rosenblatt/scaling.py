@@ -1,4 +1,4 @@
-"""Scale columns for training, measure their spread, and rank features by their effect."""
+"""Scaling of columns for training, their spread, and a ranking of features."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class Scaling:
 
     @classmethod
     def from_spread(cls, spread: Spread) -> Scaling:
-        """Choose a scaling by the spread of the columns; center only with an intercept."""
+        """Choose the scaling of each column by its spread.
+
+        Columns are centered only if there is an intercept.
+        """
         zeros = np.zeros(len(spread.largest))
         if spread.is_sparse:
             # Root mean square of the stored entries of each column.
@@ -121,7 +124,7 @@ class Spread:
 
     @property
     def deviation(self) -> Floats:
-        """Standard deviation of each column, including zeros that are not stored."""
+        """Standard deviation of each column, counting zeros that are not stored."""
         n = max(self.rows, 1)
         variance = self.squares / n - (self.sums / n) ** 2
         return np.sqrt(np.maximum(variance, 0.0)) * self.unit
@@ -188,7 +191,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class LabelStrength(Strength):
-    """Weight of a feature for one of several labels, minus the mean over the labels."""
+    """Weight of a feature for one of several labels."""
 
     label: str
 

@@ -1,4 +1,4 @@
-"""Decide separability, train a model and measure its accuracy: the function `learn`.
+"""The function `learn`: decide separability, train, and measure accuracy.
 
 The command line calls `solve` with rows that it has read, in memory or in passes over a file.
 `solve` prints nothing: a `Reporter` gets each step when it is done, and the `Result` has them all.
@@ -117,7 +117,7 @@ class Result:
 
     @property
     def mistakes(self) -> int | None:
-        """Number of mistakes on the training rows; None if Ctrl-C ended the count."""
+        """Number of mistakes on the training rows; None after an early Ctrl-C."""
         return self.outcome.mistakes
 
     @property
@@ -137,7 +137,7 @@ class Result:
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """Accuracy on rows that were not trained on; None if it was not measured."""
+        """Accuracy on rows that were not trained on, if it was measured."""
         return None if self.evaluation is None else self.evaluation.accuracy
 
     @property
@@ -147,7 +147,7 @@ class Result:
 
     @property
     def in_memory(self) -> bool:
-        """Whether all rows were in memory, rather than read from a file in passes."""
+        """Whether all rows were in memory, not read in passes."""
         return self.data.blocks.in_memory
 
     @property
@@ -223,7 +223,7 @@ class Result:
         self.model.save(path)
 
     def report(self, path: str | Path) -> None:
-        """Write an HTML report of the verdict, the updates, the weights and the mistakes.
+        """Write an HTML report of the verdict, the training and the mistakes.
 
         In the report, the run can be replayed update by update.
 
@@ -362,7 +362,7 @@ def learn(
     cv: int | None = None,
     random_state: int = 0,
 ) -> Result:
-    """Decide whether rows are linearly separable, train a classifier, and test it.
+    """Decide separability, train a linear classifier and measure its accuracy.
 
     The command `rosenblatt learn` does the same, with the same options. Nothing is printed or
     written. With more than two labels there are weights for each label, and the label with the
@@ -473,7 +473,7 @@ def solve(
     evaluation: EvaluationOptions = EvaluationOptions(),
     reporter: Reporter = Reporter(),
 ) -> Result:
-    """Decide separability, train a model and test it within one time limit.
+    """Decide separability, train and test within one time limit.
 
     `reading` has the options with which the data were read; a test file and parts of the data are
     read with the same ones. Each step is reported as soon as it is done.
@@ -623,7 +623,7 @@ def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Se
 def check_passes(
     options: TrainingOptions, evaluation: EvaluationOptions, report: bool = False
 ) -> None:
-    """Raise UsageError if options need all rows, but a file is read in passes."""
+    """Raise UsageError on options that need all rows in memory."""
     needs_all = options.order != "cycle" or options.algorithm in ("fewest", "average")
     if needs_all or evaluation.cv or evaluation.test_size or report:
         raise UsageError(NOT_IN_PASSES)

@@ -84,7 +84,7 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Result of training: weights in the units of the data, and how they were found."""
+    """Result of training: the weights, and how they were found."""
 
     hypothesis: Hypothesis
     algorithm: str  # that found the weights
@@ -257,7 +257,7 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
 
 
 def _finish(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
-    """Call `work` in a `with` block, so that a late Ctrl-C does not lose the result.
+    """Call `work` in a `with` block; a late Ctrl-C keeps the result.
 
     Leaving the block takes a moment. Also returns whether Ctrl-C came then.
     """

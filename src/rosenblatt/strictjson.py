@@ -117,7 +117,7 @@ def parse(text: str | bytes, size: int | None = None) -> Any:
 
 
 def read_text(path: str) -> tuple[bytes, int]:
-    """Read and decompress a JSON file; return the bytes and the size on disk.
+    """Read and decompress a JSON file; also return its size on disk.
 
     Raises DataError if the file is too large.
     """
@@ -251,7 +251,7 @@ def dump_with_checksum(
 
 
 def kind_of_file(value: Any) -> str:
-    """Return the kind of file that a JSON value is from, or "" for an unknown file."""
+    """Return the kind of a JSON file, or "" if it is unknown."""
     if not isinstance(value, dict):
         return ""
     kind = value.get("rosenblatt")
@@ -268,12 +268,12 @@ class Parts:
         self.name, self.kind = name, kind
 
     def wrong(self, where: str, what: str) -> NoReturn:
-        """Raise DataError about an invalid value: where it is, and what is wrong."""
+        """Raise DataError about an invalid value in the file."""
         where = shorten(where, most=120)
         raise DataError(f"{self.name} is not a valid {self.kind}: {where} {what}.")
 
     def of_format(self, value: Any) -> dict[str, Any]:
-        """Return the value if it has the expected kind and format; else raise DataError."""
+        """Return the value if its kind and format are right; else raise DataError."""
         found = kind_of_file(value)
         if found != self.kind:
             what = KINDS[found].description if found else f"not a {self.kind} of rosenblatt"

@@ -1,4 +1,4 @@
-"""Wording of verdicts, bounds, counts and accuracies, and quoting of text from files.
+"""Wording of verdicts, bounds and counts, and quoting of text.
 
 Every sentence that several interfaces print is written here once.
 """
@@ -122,7 +122,9 @@ def shorten(text: str, most: int = QUOTED) -> str:
 
 
 def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
-    """Join words by commas and a conjunction; count those after the first `most`.
+    """Join words by commas and a conjunction.
+
+    Only the first `most` words are listed; the rest are counted.
 
     Examples
     --------
@@ -137,7 +139,7 @@ def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
 
 
 def sanitize(text: str, kept: str = "") -> str:
-    r"""Escape control and invisible characters, so that a terminal does not obey them.
+    r"""Escape control and invisible characters, which terminals might obey.
 
     Characters in `kept` are not escaped, for example the ends of lines in a table.
 
@@ -168,7 +170,9 @@ def dump_json_line(value: Any) -> str:
 
 
 def dump_json(value: Any) -> str:
-    """Return a value as JSON text, with dates as text, and null for NaN and infinity.
+    """Return a value as JSON text, with null for NaN and infinity.
+
+    Values that JSON does not have, such as dates, become text.
 
     Examples
     --------
@@ -363,9 +367,9 @@ def _shorten_label(label: str) -> str:
 
 
 def render_card(title: str, facts: Iterable[tuple[str, str]], below: str = "") -> str:
-    """Return HTML for notebooks: a title, a table of facts, and further HTML below.
+    """Return an HTML card for notebooks: a title and a table.
 
-    Text is escaped. A fact without a name takes the whole line.
+    Text is escaped. A fact without a name takes the whole line. `below` is further HTML.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Estimators for data that may not be separable: PocketPerceptron and FewestMistakes."""
+"""Estimators for data that may not be separable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rosenblatt.text import join_words
 
 @dataclass(eq=False, repr=False)
 class PocketParameters(LinearClassifier):
-    """Base class with the parameters of the pocket, also for the estimator on Dask."""
+    """Base class with the parameters of the pocket algorithm."""
 
     max_updates: int = 1000
     order: str = "random"

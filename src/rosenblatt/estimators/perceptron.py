@@ -24,7 +24,7 @@ from rosenblatt.text import describe_unconverged, plural
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base class of the estimators: it checks parameters, scores rows and predicts."""
+    """Base class of the estimators, with prediction and checks of parameters."""
 
     fit_intercept: bool
     intercept_scaling: float
@@ -105,7 +105,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set `weights_`, and set `coef_` and `intercept_` to the mean weights, if given."""
+        """Set the attributes with the weights, or with their mean."""
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
@@ -197,7 +197,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class PlaParameters(LinearClassifier):
-    """Base class with the parameters of PLA, also for the estimator on Dask."""
+    """Base class with the parameters of PLA."""
 
     order: str = "cycle"
     max_iter: int = 1000
@@ -307,7 +307,7 @@ class Perceptron(PlaParameters):
         coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:
-        """Run PLA until an epoch has no mistake or a limit, such as `max_iter`, is reached.
+        """Run PLA until an epoch has no mistake or a limit is reached.
 
         Parameters
         ----------
