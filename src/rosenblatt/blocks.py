@@ -44,10 +44,9 @@ class Blocks:
 
     def first(self) -> Examples:
         """Return the first block; all blocks have its labels, x0 and columns."""
-        first = next(iter(self.each(return_block)), None)
-        if first is None:
-            raise ValueError("there are no rows to learn from; give at least one.")
-        return first
+        for block in self.each(return_block):
+            return block
+        raise ValueError("there are no rows to learn from; give at least one.")
 
     def transform(self, function: Callable[[Examples], Examples]) -> Blocks:
         """Return blocks to which a function is applied when they are read."""
@@ -99,10 +98,8 @@ class InOrder(Blocks):
 
     def first(self) -> Examples:
         """Return the first block, and keep it so that the next pass need not read it again."""
-        blocks = iter(self._begun or self.batches())
-        first = next(blocks, None)
-        if first is None:
-            raise ValueError("there are no rows to learn from; give at least one.")
+        self._begun = blocks = iter(self._begun or self.batches())
+        first = super().first()
         self._begun = itertools.chain((first,), blocks)
         return first
 

@@ -599,12 +599,12 @@ def products(
 
 
 def check_width(X: Any, w: NDArray[np.float64]) -> None:
-    """Raise ValueError if w does not have w0 and one weight per column.
+    """Raise ValueError if w, or each row of w, does not have w0 and one weight per column.
 
     Kernels do not check bounds.
     """
-    if X.shape[1] + 1 != len(w):
-        weights, features = plural(len(w) - 1, "weight"), plural(X.shape[1], "feature")
+    if X.shape[1] + 1 != w.shape[-1]:
+        weights, features = plural(w.shape[-1] - 1, "weight"), plural(X.shape[1], "feature")
         raise ValueError(f"{weights} cannot score {features}; give a weight for each.")
 
 

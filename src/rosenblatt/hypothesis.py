@@ -7,15 +7,14 @@ import math
 import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.rowformats as rowformats
 import rosenblatt.scoring as scoring
 from rosenblatt.blocks import Blocks
-from rosenblatt.engine import in_threads
+from rosenblatt.engine import Kernel, in_threads
 from rosenblatt.examples import (
     NO_LABELS,
     NO_STEPS,
@@ -54,6 +53,7 @@ class Hypothesis:
     w: NDArray[np.float64]  # with a slot for w0, which is 0 if x0 is 0
     x0: float = 1.0  # the constant feature; 0.0 without an intercept
     zero: int = 0  # meaning of sign(0): always a mistake, -1 or +1
+    _look: ClassVar[Kernel] = scoring.run_look  # marks rows as RIGHT, WRONG or DOUBTFUL
 
     @property
     def threshold(self) -> float:
@@ -144,7 +144,10 @@ class Hypothesis:
     def predicting(self, place: int) -> Hypothesis:
         """Return a classifier that predicts label number `place` for every row."""
         w = np.zeros_like(self.w)
-        w[0] = 1.0 if place else -1.0
+        if w.ndim == 1:
+            w[0] = 1.0 if place else -1.0
+        else:
+            w[place, 0] = 1.0
         return replace(self, w=w)
 
     def _products(self, X: Any, w: Floats) -> Floats:
@@ -166,14 +169,18 @@ class Hypothesis:
         DOUBTFUL.
         """
         check_width(examples.X, self.w)
-        seen = np.empty(examples.n, dtype=np.uint8)
+        seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
 
         def part(rows: slice) -> None:
-            D, y = kernel_rows(examples.X, self.x0, NO_STEPS, rows), examples.y[rows]
-            scoring.run_look(D, self._plain, y, self.zero, share, SMALLEST, seen[rows])
+            y = examples.y[rows]
+            D = self._kernel_rows(examples.X, rows, y)
+            self._look(D, w, y, self.zero, share, SMALLEST, seen[rows])
 
-        in_threads(part, examples.n, examples.numbers.size)
+        in_threads(part, examples.n, examples.numbers.size * examples.vectors)
         return seen
+
+    def _kernel_rows(self, X: Any, rows: slice, y: NDArray[Any]) -> Any:
+        return kernel_rows(X, self.x0, NO_STEPS, rows)
 
     def _decide_exactly(self, X: Any, y: NDArray[Any], share: float) -> NDArray[np.bool_]:
         """Return a mask of the rows that are misclassified, by exact arithmetic."""
@@ -215,6 +222,8 @@ class JointHypothesis(Hypothesis):
     ['a', 'b']
     """
 
+    _look = scoring.run_look_joint
+
     def predict_codes(self, X: Any) -> NDArray[Any]:
         """Return the position of the label with the highest score for each row."""
         s = self._products(X, self._plain)
@@ -239,22 +248,16 @@ class JointHypothesis(Hypothesis):
         """Return the score of each row's own label minus the best competing score."""
         return self.lead(self.scores(examples.X), examples.y)[0]
 
-    def predicting(self, place: int) -> Hypothesis:
-        """Return a classifier that predicts label number `place` for every row."""
-        w = np.zeros_like(self.w)
-        w[place, 0] = 1.0
-        return replace(self, w=w)
-
-    def _joint(self, X: Any, rows: slice, y: NDArray[np.int32] = NO_LABELS) -> rowformats.Joint:
+    def _kernel_rows(self, X: Any, rows: slice, y: NDArray[Any]) -> Any:
         return joint_rows(kernel_rows(X, self.x0, NO_STEPS, rows), y, len(self.w))
 
     def _products(self, X: Any, w: Floats) -> NDArray[np.float64]:
-        check_width(X, w[0])
+        check_width(X, w)
         result = np.empty((X.shape[0], len(w)))
         flat = joint_weights(X, w)
 
         def part(rows: slice) -> None:
-            scoring.run_scores_joint(self._joint(X, rows), flat, result[rows])
+            scoring.run_scores_joint(self._kernel_rows(X, rows, NO_LABELS), flat, result[rows])
 
         in_threads(part, X.shape[0], X.size * len(w))
         return result
@@ -286,17 +289,6 @@ class JointHypothesis(Hypothesis):
         """Return a mask of the misclassified rows, followed by the results of `lead`."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
-
-    def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        check_width(examples.X, self.w[0])
-        seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
-
-        def part(rows: slice) -> None:
-            D = self._joint(examples.X, rows, examples.y[rows])
-            scoring.run_look_joint(D, w, self.zero, share, SMALLEST, seen[rows])
-
-        in_threads(part, examples.n, examples.numbers.size * len(self.w))
-        return seen
 
     def _decide_exactly(self, X: Any, y: NDArray[Any], share: float) -> NDArray[np.bool_]:
         wrong, ahead, r = self._wrong(self._products(X, self._plain), y)

@@ -46,7 +46,7 @@ def look(D, w, y, zero, share, least, seen):
         seen[n] = sure * ((s + zero) * y[n] <= 0) + (1 - sure) * DOUBTFUL
 
 
-def look_joint(D, w, zero, share, least, seen):
+def look_joint(D, w, y, zero, share, least, seen):
     """Mark each row of K labels as RIGHT, WRONG or DOUBTFUL in `seen`, as `look` does."""
     size = 0.0
     for k in range(D.K):
