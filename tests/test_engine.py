@@ -1,6 +1,6 @@
-"""Kernels run wherever Python runs: with no place for a cache, a broken one, or no compiler.
+"""Kernels run without a folder for the cache, with a damaged cache, and without a compiler.
 
-A little work is done without compiling, and gives what compiled kernels give.
+Small jobs run in plain Python, with the same results as compiled kernels.
 """
 
 import os
@@ -30,7 +30,7 @@ print(rb.__file__, *clf.trace_.examples)
 
 
 def learn_in_new_process(cwd, **environment):
-    """Fit in a new process; its trace. None in `environment` removes a variable."""
+    """Fit in a new process and return the trace; None in `environment` removes a variable."""
     hidden = ("NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR")
     env = {k: v for k, v in os.environ.items() if k not in hidden} | environment
     done = subprocess.run(
@@ -49,7 +49,7 @@ def learn_in_new_process(cwd, **environment):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """The trace by plain Python, which no cache can touch."""
+    """Return the trace of a fit in plain Python, which uses no cache."""
     _, trace = learn_in_new_process(tmp_path_factory.mktemp("plain"), NUMBA_DISABLE_JIT="1")
     assert trace
     return trace
@@ -57,7 +57,7 @@ def expected(tmp_path_factory):
 
 @pytest.fixture
 def not_a_folder(tmp_path):
-    """A path below a plain file, where not even root can create a folder."""
+    """Return a path below a plain file, where not even root can create a folder."""
     (tmp_path / "file").write_text("")
     return tmp_path / "file" / "below"
 
@@ -114,7 +114,7 @@ print(engine.__file__, engine.Kernel(largest)(np.ones(3), 3))
 
 
 def run_mine(folder, cache, package=HERE):
-    """Run the kernel of mine.py in a folder, in a new process with that cache."""
+    """Run mine.py in a new process with the given cache; return the result of its kernel."""
     hidden = {k: v for k, v in os.environ.items() if k != "NUMBA_DISABLE_JIT"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "mine.py"],
@@ -216,7 +216,7 @@ def test_kernels_outside_a_job_are_compiled_at_once():
 
 @pytest.fixture
 def in_python(monkeypatch):
-    """Do work as it is done where nothing is compiled yet, with warnings as errors."""
+    """Return a function that runs work in plain Python, as if nothing were compiled yet."""
 
     def do(work, *kernels):
         with monkeypatch.context() as patch, engine.plain_at_first():

@@ -1,4 +1,4 @@
-"""What may be given as X and y, what is not copied, and what is refused with which words."""
+"""Formats of X and y: which are accepted, which are not copied, and what errors name."""
 
 import re
 
@@ -39,7 +39,7 @@ def sparse_as(kind, index_dtype, dtype=np.float64):
 
 
 def with_duplicates(X):
-    """CSR with each entry stored in two halves, unsorted."""
+    """Return a CSR matrix that stores each entry as two halves, unsorted."""
     S = sparse.coo_array(X)
     halves = np.concatenate([S.data / 2, S.data / 2])
     row, col = np.tile(S.row, 2), np.tile(S.col, 2)
@@ -213,7 +213,7 @@ BAD_X = {
 
 
 def refusal(fit):
-    """Return the message of a refused fit: one line that a person can read."""
+    """Return the error message of `fit`, checked to be one readable line."""
     with pytest.raises((ValueError, TypeError)) as caught:
         fit()
     message = str(caught.value)
@@ -224,7 +224,7 @@ def refusal(fit):
 
 
 def assert_refused(message, clf, X, y, **arguments):
-    """Refused by name and place by a new estimator and a fitted one, which stay as they were."""
+    """Check that fit raises a matching error and leaves new and fitted estimators unchanged."""
     before = dict(vars(clf))
     sentence = refusal(lambda: clf.fit(X, y, **arguments))
     assert re.search(message, sentence), sentence
@@ -344,7 +344,7 @@ def test_invalid_arguments_of_fit_are_refused_by_name(arguments, message):
 @pytest.mark.parametrize("zero", ["mistake", "negative", "positive"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_nan_and_infinity_are_refused_whichever_check_finds_them(order, zero, value):
-    """Cycles find it as they learn and others look first; weights may leave its row unvisited."""
+    """Check all orders: some check X before training, others during it; weight 0 skips the row."""
     X = np.vstack((TABLE, np.tile(TABLE, (99, 1))))
     X[1234, 1] = value
     y, few = np.tile(ANSWERS, 100), np.arange(3000) != 1234

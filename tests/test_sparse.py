@@ -1,4 +1,4 @@
-"""Sparse matrices built by hand: refused where an index lies outside, wherever they come in."""
+"""Sparse matrices with indices outside their shape raise an error in every function."""
 
 import copy
 
@@ -19,7 +19,7 @@ ANSWERS = np.where(DENSE @ [0, 1, -2, 1, 1, 3] > 0.1, "yes", "no")
 
 
 def broken(kind, **parts):
-    """A sparse matrix whose arrays are changed afterwards, which SciPy does not look at."""
+    """Return a sparse matrix whose arrays were changed after SciPy checked them."""
     matrix = getattr(sparse, kind)(DENSE)
     for name, change in parts.items():
         setattr(matrix, name, change(copy.copy(getattr(matrix, name))))
@@ -110,7 +110,7 @@ def test_dask_partitions_with_invalid_indices_are_refused_too():
 
 
 def with_room(X):
-    """CSR whose arrays are longer than its rows need, with rubbish at the end."""
+    """Return a CSR matrix whose arrays are longer than needed, with invalid entries at the end."""
     S = sparse.csr_array(X)
     S.data, S.indices = np.append(S.data, [np.nan] * 3), np.append(S.indices, [-1, 99, 5])
     return S

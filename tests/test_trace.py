@@ -1,4 +1,4 @@
-"""A run is its corrections: everything is rebuilt from the trace."""
+"""The weights of a run at any time are recomputed from its trace."""
 
 import lecture
 import numpy as np
@@ -48,7 +48,7 @@ def test_replaying_sparse_gives_the_weights(example):
 
 
 def some_of(T):
-    """t = 0, …, T, or about forty of them: each w(t) is replayed from the start."""
+    """Return all t from 0 to T, or about forty of them, because each w(t) takes a replay."""
     return {*range(0, T + 1, 1 + T // 40), T}
 
 
@@ -64,7 +64,7 @@ def test_weights_at_each_t_are_those_of_the_lecture(examples):
 
 @given(make.separable(), make.orders)
 def test_the_squeeze_of_the_proof_holds_at_every_t(examples, order):
-    """T²ρ² ≤ ‖w(T)‖² ≤ T R², on whole numbers without rounding."""
+    """Check T²ρ² ≤ ‖w(T)‖² ≤ T R² on integers, where nothing is rounded."""
     X, y, w_f, x0 = examples
     clf = rb.Perceptron(order=order, fit_intercept=x0 is not None, max_iter=10**6, random_state=0)
     clf.fit(X, y)

@@ -26,7 +26,7 @@ def mean_of(clf):
 
 
 def near(clf, after):
-    """Whether the mean of w after each visit is the classifier's, to rounding."""
+    """Return whether the classifier has the mean of the given weights, up to rounding."""
     size = np.abs(after).max(initial=1.0)
     return np.abs(mean_of(clf) - np.mean(after, axis=0)).max() <= 1e-12 * size
 

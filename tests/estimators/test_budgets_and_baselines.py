@@ -15,14 +15,14 @@ MINUTES = 120.0  # a time limit that no run here reaches
 
 
 def noisy(n=300, d=2, seed=3, shares=(0.25, 0.3, 0.45)):
-    """Labels that have nothing to do with the features."""
+    """Return data whose labels do not depend on the features."""
     rng = np.random.default_rng(seed)
     labels = np.array(["a", "b", "c"])[: len(shares)]
     return rng.normal(size=(n, d)), rng.choice(labels, n, p=shares)
 
 
 def flipped(name):
-    """A set of scikit-learn with one label in five replaced by another one."""
+    """Return a data set of scikit-learn with a fifth of its labels replaced."""
     X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     rng, k = np.random.default_rng(0), len(np.unique(y))
     flip = rng.random(len(y)) < 0.2
@@ -38,7 +38,7 @@ def csv_of(path, X, y):
 
 @pytest.fixture
 def command(capfd, tmp_path, monkeypatch):
-    """Run `learn` in this process: the object of --json, and the lines for a person."""
+    """Run the command `learn`; return its JSON output and its text output."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):

@@ -1,4 +1,4 @@
-"""scikit-learn's own contract, over every estimator the package exports."""
+"""All exported estimators pass the checks of scikit-learn."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""More than two labels: one joint rule, with the trace, the halting and the bound of two."""
+"""PLA with more than two labels has the updates, the halting and the bound of the theory."""
 
 import itertools
 import pickle
@@ -28,7 +28,7 @@ zeros = st.sampled_from(["mistake", "negative", "positive"])
 
 @st.composite
 def labelled(draw, least=3):
-    """Whole numbers with three to five labels, of which each comes at least once."""
+    """Generate rows of integers with three to five labels, each at least once."""
     K, d = draw(st.integers(least, 5)), draw(st.integers(1, 3))
     n = draw(st.integers(K, 12))
     numbers = st.lists(st.integers(-4, 4), min_size=n * d, max_size=n * d)
@@ -39,7 +39,7 @@ def labelled(draw, least=3):
 
 
 def separated(rng, n, d, K, margin):
-    """Rows whose right score by some W, tall, is ahead of every other by at least a margin."""
+    """Generate rows that some W classifies correctly with at least a margin."""
     W = rng.normal(size=(K, d + 1))
     X = rng.normal(size=(8 * n, d))
     s = np.sort(lecture.tall(X) @ W.T, axis=1)
@@ -48,7 +48,7 @@ def separated(rng, n, d, K, margin):
 
 
 def same_run(clf, run):
-    """Whether a classifier did what the oracle did, at every t."""
+    """Return whether a classifier has the weights of the oracle at every t."""
     assert clf.trace_.examples.tolist() == run.rows
     assert clf.trace_.rivals.tolist() == run.rivals
     assert clf.n_updates_ == len(run.rows)
@@ -271,7 +271,7 @@ def test_many_candidates_on_many_rows_are_counted_as_one_by_one():
 
 @st.composite
 def close_scores(draw):
-    """Weights and rows whose scores nearly or exactly cancel, of ordinary or extreme size."""
+    """Generate weights and rows, some extreme, with scores that are nearly or exactly equal."""
     power = draw(st.sampled_from([-300, -30, 0, 30, 300]))
     numbers = st.sampled_from([0.1, 0.2, 0.3, 0.7, 1 / 3, 1e16, -1.0, 1.0, 3.0, 0.0])
     K, d, n = 3, 2, 6

@@ -1,4 +1,4 @@
-"""What the parameters of Perceptron mean, and scikit-learn's habits around it."""
+"""Parameters of Perceptron, and its behavior as an estimator of scikit-learn."""
 
 import copy
 import pickle
