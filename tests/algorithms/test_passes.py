@@ -36,15 +36,15 @@ def cut(X, y, size):
     st.none() | st.integers(1, 12),
     st.sampled_from([-1, 0, 1]),
 )
-def test_training_in_batches_matches_all_rows_at_once(examples, size, cycles, corrections, zero):
+def test_training_in_batches_matches_all_rows_at_once(examples, size, epochs, updates, zero):
     X, y = examples
-    rule, budget = algorithms.Rule(zero=zero), algorithms.Budget(cycles, corrections)
+    rule, budget = algorithms.Rule(zero=zero), algorithms.Budget(epochs, updates)
     whole = algorithms.pla(Examples.from_arrays(X, y), rule, budget)
-    corrected = []
+    updated = []
     parts = algorithms.pla(
-        cut(X, y, size), rule, budget, watch=lambda now: corrected.extend(now.updated.tolist())
+        cut(X, y, size), rule, budget, watch=lambda now: updated.extend(now.updated.tolist())
     )
-    assert corrected == whole.trace.examples.tolist()
+    assert updated == whole.trace.examples.tolist()
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
     assert (parts.updates, parts.epochs) == (whole.updates, whole.epochs)
     assert (parts.mistakes, parts.reason) == (whole.mistakes, whole.reason)
@@ -57,14 +57,14 @@ def test_training_in_batches_matches_all_rows_at_once(examples, size, cycles, co
     st.integers(0, 600),
     st.sampled_from([-1, 0]),
 )
-def test_the_pocket_in_batches_matches_all_rows_at_once(examples, size, corrections, zero):
+def test_the_pocket_in_batches_matches_all_rows_at_once(examples, size, updates, zero):
     X, y = examples
-    rule, budget = algorithms.Rule("cycle", zero=zero), algorithms.Budget(2**62, corrections)
+    rule, budget = algorithms.Rule("cycle", zero=zero), algorithms.Budget(2**62, updates)
     whole = algorithms.pocket(Examples.from_arrays(X, y), rule, budget)
-    corrected = []
-    plan = PocketPlan(watch=lambda _, now, pocket: corrected.extend(now.updated.tolist()))
+    updated = []
+    plan = PocketPlan(watch=lambda _, now, pocket: updated.extend(now.updated.tolist()))
     parts = algorithms.pocket(cut(X, y, size), rule, budget, plan=plan)
-    assert corrected == whole.trace.examples.tolist()
+    assert updated == whole.trace.examples.tolist()
     assert parts.pocket.history == whole.pocket.history
     assert parts.hypothesis.w.tolist() == whole.hypothesis.w.tolist()
     assert parts.last.w.tolist() == whole.last.w.tolist()
@@ -191,7 +191,7 @@ def test_partial_fit_over_arrow_batches_makes_the_updates_of_the_first_epoch(for
     y = np.where(X @ rng.normal(size=4) > 0.2, "yes", "no")
     table = pa.table(dict(zip(names, X.T, strict=True)))
     clf = rb.Perceptron()
-    corrected = []
+    updated = []
     for start in range(0, 300, 64):
         part = table.slice(start, 64)
         rows = {
@@ -200,8 +200,8 @@ def test_partial_fit_over_arrow_batches_makes_the_updates_of_the_first_epoch(for
             "frame": pd.DataFrame(X[start : start + 64], columns=names),
         }[form]
         clf.partial_fit(rows, pa.array(y[start : start + 64]), classes=["no", "yes"])
-        corrected += (clf.trace_.examples.astype(int) + start).tolist()
+        updated += (clf.trace_.examples.astype(int) + start).tolist()
     whole = algorithms.pla(Examples.from_arrays(X, y), budget=algorithms.Budget(1))
-    assert corrected == whole.trace.examples.tolist()
+    assert updated == whole.trace.examples.tolist()
     assert clf.weights_.tolist() == whole.hypothesis.w.tolist()
-    assert clf.n_updates_ == len(corrected)
+    assert clf.n_updates_ == len(updated)

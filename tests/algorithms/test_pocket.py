@@ -100,7 +100,7 @@ def test_the_ratchet_is_gallants(xy, zero):
     _, history = lecture_pocket.gallant(lecture.tall(X), y, visits[: 25 * len(X)], zero)
     assert clf.trace_.examples.tolist() == run.rows[: clf.n_updates_]
     expected = [(t, c) for t, c in history if t <= clf.n_updates_]
-    # When corrections run out, the last w may not have been visited long enough to be judged.
+    # When the updates run out, the last w may not have been visited long enough to be judged.
     assert clf.history_ in (expected, [(t, c) for t, c in expected if t < 20])
 
 
@@ -241,7 +241,7 @@ def course(data, name):
 
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize(
-    ("corrections", "weights", "published", "error"),
+    ("updates", "weights", "published", "error"),
     [
         (50, "weights_", 0.133, 0.002),
         (50, "last_weights_", 0.356, 0.012),
@@ -249,14 +249,12 @@ def course(data, name):
     ],
     ids=["question 18", "question 19", "question 20"],
 )
-def test_homework_questions_give_their_published_results(
-    data, corrections, weights, published, error
-):
+def test_homework_questions_give_their_published_results(data, updates, weights, published, error):
     X, y = course(data, "hw1_18_train.dat")
     test_X, test_y = course(data, "hw1_18_test.dat")
     errors = []
     for seed in range(2000):
-        clf = rb.PocketPerceptron(corrections, zero="negative", random_state=seed).fit(X, y)
+        clf = rb.PocketPerceptron(updates, zero="negative", random_state=seed).fit(X, y)
         w = getattr(clf, weights)
         errors.append(np.mean(np.where(w[0] + test_X @ w[1:] > 0, 1, -1) != test_y))
     ours = np.std(errors) / math.sqrt(len(errors))

@@ -41,8 +41,8 @@ def near(clf, after):
 def test_the_mean_is_over_w_after_each_visit(examples, order, eta, most):
     X, y = examples
     clf = rb.Perceptron(order, 7, most, eta, random_state=SEED, average=True).fit(X, y)
-    cycles = itertools.islice(lecture.cycles_of(order, len(y), SEED), clf.n_iter_)
-    after = lecture.visited(lecture.tall(X), y, itertools.chain(*cycles), eta=eta, most=most)
+    epochs = itertools.islice(lecture.cycles_of(order, len(y), SEED), clf.n_iter_)
+    after = lecture.visited(lecture.tall(X), y, itertools.chain(*epochs), eta=eta, most=most)
     assert near(clf, after or [np.zeros(X.shape[1] + 1)])
 
 

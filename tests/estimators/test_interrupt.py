@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="SIGINT cannot be sent to one process"),
-    pytest.mark.slow_without_jit,  # a block of cycles takes plain Python too long to finish
+    pytest.mark.slow_without_jit,  # a call of many epochs takes plain Python too long to finish
 ]
 
 # A thread sends Ctrl-C once the process has worked for so long: a busy machine changes nothing.
@@ -20,7 +20,7 @@ import rosenblatt as rb
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(500, 5))
-y = np.where(rng.random(500) < 0.5, 1, -1)                   # no line answers these
+y = np.where(rng.random(500) < 0.5, 1, -1)                   # no line separates these
 
 def interrupt():
     end = time.process_time() + 0.3
@@ -40,13 +40,13 @@ for order in sys.argv[1:]:
         kept = clf.weights_.copy()
         replayed = clf.trace_.weights(clf.n_updates_) if clf.n_updates_ < 10**7 else kept
         clf.set_params(max_iter=1)
-        updates, cycles, separated = clf.n_updates_, clf.n_iter_, bool(clf.separated_)
+        updates, epochs, separated = clf.n_updates_, clf.n_iter_, bool(clf.separated_)
         clf.fit(X, y)
         outcome = {
             "interrupted": True,
             "moved": not np.array_equal(before, kept),
             "updates": updates > 0,
-            "cycles": cycles > 0,
+            "epochs": epochs > 0,
             "separated": separated,
             "replays": bool(np.array_equal(replayed, kept)),
             "goes on": bool(np.array_equal(clf.trace_.weights(0), kept)),
@@ -69,7 +69,7 @@ def test_an_interrupted_fit_keeps_its_weights():
         "interrupted": True,
         "moved": True,
         "updates": True,
-        "cycles": True,
+        "epochs": True,
         "separated": False,
         "replays": True,
         "goes on": True,

@@ -22,7 +22,7 @@ quietly = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarn
 AND = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 0, 1])
 
 
-def corrections(clf):
+def updated_rows(clf):
     return clf.trace_.examples.tolist()
 
 
@@ -31,7 +31,7 @@ def blobs():
     return make.with_margin(np.random.default_rng(5), 80, 3, 0.1)
 
 
-# Labels and answers.
+# Labels and predictions.
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_larger_label_is_plus_one(labels):
     clf = rb.Perceptron().fit(X, np.array(labels)[y])
     assert clf.classes_.tolist() == list(labels)
     assert clf.predict(X).tolist() == np.array(labels)[y].tolist()
-    assert corrections(clf) == corrections(rb.Perceptron().fit(X, y))
+    assert updated_rows(clf) == updated_rows(rb.Perceptron().fit(X, y))
     assert ((clf.decision_function(X) > 0) == (y == 1)).all()
 
 
@@ -84,7 +84,7 @@ def test_the_intercept_is_a_constant_column(examples, x0, order):
     rule = {"order": order, "max_iter": 10**6, "random_state": 0}
     clf = rb.Perceptron(intercept_scaling=x0, **rule).fit(X, y)
     other = rb.Perceptron(fit_intercept=False, **rule).fit(lecture.tall(X, x0), y)
-    assert corrections(clf) == corrections(other)
+    assert updated_rows(clf) == updated_rows(other)
     assert clf.weights_.tolist() == other.weights_.tolist()
     assert clf.intercept_[0] == clf.weights_[0] * x0
 
@@ -100,9 +100,9 @@ def test_weight_zero_excludes_the_row(examples, order, data):
     assume(len(set(y[keep])) == 2)
     clf = rb.Perceptron(order=order, random_state=0, max_iter=20)
     alone = clf.fit(X[keep], y[keep])
-    rows, w, left = np.flatnonzero(keep)[corrections(alone)], alone.weights_, alone.n_mistakes_
+    rows, w, left = np.flatnonzero(keep)[updated_rows(alone)], alone.weights_, alone.n_mistakes_
     clf.fit(X, y, sample_weight=keep.astype(float))
-    assert corrections(clf) == rows.tolist()
+    assert updated_rows(clf) == rows.tolist()
     assert clf.weights_.tolist() == w.tolist()
     assert clf.n_mistakes_ == left
 
@@ -113,7 +113,7 @@ def test_equal_weights_are_a_change_of_eta(examples, s):
     X, y = examples
     weighted = rb.Perceptron(max_iter=20).fit(X, y, sample_weight=np.full(len(y), s))
     longer = rb.Perceptron(max_iter=20, eta0=s).fit(X, y)
-    assert corrections(weighted) == corrections(longer)
+    assert updated_rows(weighted) == updated_rows(longer)
     assert weighted.weights_.tolist() == longer.weights_.tolist()
 
 
@@ -121,11 +121,11 @@ def test_equal_weights_are_a_change_of_eta(examples, s):
 @given(make.labelled(), st.sampled_from([1.0, 2.0]), st.sampled_from([0.5, 3.0]))
 def test_class_weight_is_a_sample_weight_of_the_class(examples, yes, no):
     X, y = examples
-    answers = np.where(y > 0, "yes", "no")
+    labels = np.where(y > 0, "yes", "no")
     s = np.where(y > 0, yes, no)
-    by_class = rb.Perceptron(max_iter=20, class_weight={"yes": yes, "no": no}).fit(X, answers)
-    by_row = rb.Perceptron(max_iter=20).fit(X, answers, sample_weight=s)
-    assert corrections(by_class) == corrections(by_row)
+    by_class = rb.Perceptron(max_iter=20, class_weight={"yes": yes, "no": no}).fit(X, labels)
+    by_row = rb.Perceptron(max_iter=20).fit(X, labels, sample_weight=s)
+    assert updated_rows(by_class) == updated_rows(by_row)
     assert by_class.weights_.tolist() == by_row.weights_.tolist()
 
 
@@ -144,9 +144,9 @@ def test_balanced_gives_both_classes_the_same_sum_of_weights():
     s = np.where(y == 1, 4 / (2 * 1), 4 / (2 * 3))
     balanced = rb.Perceptron(class_weight="balanced").fit(X, y)
     by_row = rb.Perceptron().fit(X, y, sample_weight=s)
-    assert corrections(balanced) == corrections(by_row)
+    assert updated_rows(balanced) == updated_rows(by_row)
     np.testing.assert_allclose(balanced.weights_, by_row.weights_)
-    assert corrections(balanced) != corrections(rb.Perceptron().fit(X, y))
+    assert updated_rows(balanced) != updated_rows(rb.Perceptron().fit(X, y))
 
 
 # Where to start, and going on.
@@ -188,7 +188,7 @@ def test_a_warm_start_continues_from_the_last_weights():
 def test_a_cold_start_ignores_the_last_weights():
     X, y = AND
     clf = rb.Perceptron().fit(X, y)
-    assert corrections(clf.fit(X, y)) == corrections(rb.Perceptron().fit(X, y))
+    assert updated_rows(clf.fit(X, y)) == updated_rows(rb.Perceptron().fit(X, y))
 
 
 @quietly
@@ -197,10 +197,10 @@ def test_warm_starts_at_epoch_ends_make_the_updates_of_one_fit(examples, max_ite
     X, y, _, x0 = examples
     whole = rb.Perceptron(fit_intercept=x0 is not None, max_iter=10**6).fit(X, y)
     parts = rb.Perceptron(fit_intercept=x0 is not None, max_iter=max_iter, warm_start=True)
-    rows = corrections(parts.fit(X, y))
+    rows = updated_rows(parts.fit(X, y))
     while parts.n_updates_:
-        rows += corrections(parts.fit(X, y))
-    assert rows == corrections(whole)
+        rows += updated_rows(parts.fit(X, y))
+    assert rows == updated_rows(whole)
     assert parts.weights_.tolist() == whole.weights_.tolist()
 
 
@@ -256,7 +256,7 @@ def test_partial_fit_continues_after_fit():
 def test_fit_after_partial_fit_starts_over():
     X, y = AND
     clf = rb.Perceptron().partial_fit(X, y, classes=[0, 1])
-    assert corrections(clf.fit(X, y)) == corrections(rb.Perceptron().fit(X, y))
+    assert updated_rows(clf.fit(X, y)) == updated_rows(rb.Perceptron().fit(X, y))
 
 
 # Randomness.
@@ -266,7 +266,7 @@ def test_fit_after_partial_fit_starts_over():
 @pytest.mark.parametrize("seeded", [lambda s: s, np.random.RandomState, np.random.default_rng])
 def test_the_same_seed_gives_the_same_run(blobs, order, seeded):
     first, again, other = (
-        corrections(rb.Perceptron(order=order, random_state=seeded(s)).fit(*blobs))
+        updated_rows(rb.Perceptron(order=order, random_state=seeded(s)).fit(*blobs))
         for s in (3, 3, 4)
     )
     assert first == again
@@ -275,7 +275,7 @@ def test_the_same_seed_gives_the_same_run(blobs, order, seeded):
 
 @pytest.mark.parametrize("order", ["cycle", "first"])
 def test_fixed_orders_ignore_the_seed(blobs, order):
-    runs = [corrections(rb.Perceptron(order=order, random_state=s).fit(*blobs)) for s in (1, 2)]
+    runs = [updated_rows(rb.Perceptron(order=order, random_state=s).fit(*blobs)) for s in (1, 2)]
     assert runs[0] == runs[1]
 
 
@@ -289,7 +289,7 @@ def test_a_copy_predicts_the_same(blobs, copied):
     twin = copied(clf)
     assert twin.weights_.tolist() == clf.weights_.tolist()
     assert twin.predict(X).tolist() == clf.predict(X).tolist()
-    assert corrections(twin) == corrections(clf)
+    assert updated_rows(twin) == updated_rows(clf)
     assert twin.trace_.cycles.tolist() == clf.trace_.cycles.tolist()
 
 
