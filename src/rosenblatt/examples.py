@@ -372,23 +372,23 @@ class Examples(Blocks):
         """Return the number of rows of each label."""
         return np.bincount(self.places, minlength=self.k)
 
-    def encode_updates(self, rows: NDArray[Any], rivals: NDArray[Any] | None) -> NDArray[Any]:
+    def encode_updates(self, rows: NDArray[Any], competitors: NDArray[Any] | None) -> NDArray[Any]:
         """Combine row numbers n and competing labels r into numbers of updates, n·K + r.
 
         For two labels, the number of an update is the row number.
         """
         if not self.multiclass:
             return rows
-        assert rivals is not None
+        assert competitors is not None
         made: NDArray[Any] = rows.astype(self.row_type) * self.row_type(self.k)
-        return made + rivals.astype(self.row_type)
+        return made + competitors.astype(self.row_type)
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
         """Split numbers of updates into row numbers and, for K > 2, competing labels."""
         if not self.multiclass:
             return made, None
-        rows, rivals = np.divmod(made, made.dtype.type(self.k))
-        return rows, rivals.astype(np.int32)
+        rows, competitors = np.divmod(made, made.dtype.type(self.k))
+        return rows, competitors.astype(np.int32)
 
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return y·(w·x) for each row, given augmented weights w (no w0 without intercept)."""
@@ -476,10 +476,10 @@ def kesler_rows(examples: Examples, reduced: bool, part: slice = slice(None)) ->
     others, X = examples.k - 1, sparse.csr_array(examples.augmented(part))
     X.sort_indices()
     size, y = X.shape[1], examples.y[part].astype(np.intp)
-    rivals = np.arange(others) + (np.arange(others) >= y[:, None])
+    competitors = np.arange(others) + (np.arange(others) >= y[:, None])
     own = np.repeat(y, others).reshape(-1, others)
     # Each row twice, in the blocks of two labels, the smaller first.
-    place = np.stack((np.minimum(own, rivals), np.maximum(own, rivals)), axis=2).ravel()
+    place = np.stack((np.minimum(own, competitors), np.maximum(own, competitors)), axis=2).ravel()
     row, kept = np.repeat(np.arange(len(y)), 2 * others), place >= reduced
     counts = np.where(kept, np.diff(X.indptr)[row], 0)
     row, place = row[kept], place[kept]

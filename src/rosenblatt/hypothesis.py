@@ -53,7 +53,7 @@ class Hypothesis:
     w: NDArray[np.float64]  # with a slot for w0, which is 0 if x0 is 0
     x0: float = 1.0  # the constant feature; 0.0 without an intercept
     zero: int = 0  # meaning of sign(0): always a mistake, -1 or +1
-    _look: ClassVar[Kernel] = scoring.run_look  # marks rows as RIGHT, WRONG or DOUBTFUL
+    _look: ClassVar[Kernel] = scoring.run_look  # marks rows as RIGHT, WRONG or UNDECIDED
 
     @property
     def threshold(self) -> float:
@@ -121,7 +121,7 @@ class Hypothesis:
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
         seen = self._classify(examples, share)
         rows = np.flatnonzero(seen != scoring.RIGHT)
-        undecided = np.flatnonzero(seen[rows] == scoring.DOUBTFUL)
+        undecided = np.flatnonzero(seen[rows] == scoring.UNDECIDED)
         if len(undecided):
             wrong = np.ones(len(rows), dtype=bool)
             for i in range(0, len(undecided), ROWS):
@@ -162,11 +162,11 @@ class Hypothesis:
         return np.ldexp(self.w, -math.frexp(largest)[1])
 
     def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Mark each row as RIGHT, as WRONG, or as DOUBTFUL if rounding errors could matter.
+        """Mark each row as RIGHT, as WRONG, or as UNDECIDED if rounding errors could matter.
 
         The rounding error of a sum of k products is at most k·u·Σ|w·x| in any order of summation;
         4 (k + 1) also accounts for the rounding of this bound. A row with NaN or infinity is
-        DOUBTFUL.
+        UNDECIDED.
         """
         check_width(examples.X, self.w)
         seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
@@ -241,8 +241,8 @@ class JointHypothesis(Hypothesis):
 
     def encode_update(self, examples: Examples, n: int) -> int:
         """Return the number n·K + r for an update by row n against the best competing label r."""
-        rivals = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
-        return n * len(self.w) + int(rivals[0])
+        competitors = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
+        return n * len(self.w) + int(competitors[0])
 
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
         """Return the score of each row's own label minus the best competing score."""

@@ -99,20 +99,20 @@ def pla_first(D, order, zero, w, walk, trace):
     return k, t
 
 
-def ratchet(D, order, zero, w, run, judged, longest, trace):
+def ratchet(D, order, zero, w, run, evaluated, longest, trace):
     """Update w on each mistake until w classifies more than `longest` rows in a row correctly.
 
-    If w is `judged` already, the loop goes on to the next update.
+    If w is `evaluated` already, the loop goes on to the next update.
     """
     k = t = 0
-    while k < len(order) and t < len(trace) and (judged or run <= longest):
+    while k < len(order) and t < len(trace) and (evaluated or run <= longest):
         n = mistake(D, order[k], w, zero)
         if n >= 0:
             add(D, n, w, step(D, n))
             trace[t] = n
             t += 1
-            run, judged = 0, False
+            run, evaluated = 0, False
         else:
             run += 1
         k += 1
-    return k, run, judged, t
+    return k, run, evaluated, t

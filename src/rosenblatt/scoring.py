@@ -10,8 +10,8 @@ import numpy as np
 from rosenblatt.engine import REORDERING, Kernel, bind_by_format, helpers, is_sparse, one_pass
 from rosenblatt.rowformats import Sparse, ahead, label_weights, score, score_all
 
-# Whether a row is classified correctly; DOUBTFUL if this takes exact arithmetic.
-RIGHT, WRONG, DOUBTFUL = range(3)
+# Whether a row is classified correctly; UNDECIDED if this takes exact arithmetic.
+RIGHT, WRONG, UNDECIDED = range(3)
 # Largest ‖x‖² in a stream; longer rows raise an error, so that no sum over a stream overflows.
 LONGEST_SQUARED = 1e200
 
@@ -31,30 +31,30 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """Mark each row of two labels as RIGHT, WRONG or DOUBTFUL in `seen`.
+    """Mark each row of two labels as RIGHT, WRONG or UNDECIDED in `seen`.
 
-    A row is DOUBTFUL if its squared score is at most share²·‖w‖²·‖x‖² + least, because rounding
+    A row is UNDECIDED if its squared score is at most share²·‖w‖²·‖x‖² + least, because rounding
     errors could then decide its sign.
     """
     size = squared_length(w)
-    # The scores of w = 0 are exactly 0, so none is doubtful unless it is NaN.
+    # The scores of w = 0 are exactly 0, so none is undecided unless it is NaN.
     least, zero = (least, 0.0) if size > 0 else (-1.0, float(zero))
     for n in range(len(y)):
         s, q = measure(D, n, w)
         # No branches: processors cannot predict which row is wrong, and a wrong guess costs time.
         sure = s * s > share * share * size * q + least
-        seen[n] = sure * ((s + zero) * y[n] <= 0) + (1 - sure) * DOUBTFUL
+        seen[n] = sure * ((s + zero) * y[n] <= 0) + (1 - sure) * UNDECIDED
 
 
 def look_joint(D, w, y, zero, share, least, seen):
-    """Mark each row of K labels as RIGHT, WRONG or DOUBTFUL in `seen`, as `look` does."""
+    """Mark each row of K labels as RIGHT, WRONG or UNDECIDED in `seen`, as `look` does."""
     size = 0.0
     for k in range(D.K):
         size = max(size, squared_length(label_weights(D, w, k)))
     for n in range(len(seen)):
         s, q = ahead(D, n, w), measure(D.rows, n, label_weights(D, w, 0))[1]
         sure = s * s > 4 * share * share * size * q + least
-        seen[n] = sure * (s <= 0) + (1 - sure) * DOUBTFUL
+        seen[n] = sure * (s <= 0) + (1 - sure) * UNDECIDED
 
 
 def measure_dense(D, n, w):

@@ -236,12 +236,12 @@ def visit_all_rows(walk: Walk) -> None:
 
     The random order is drawn once for "random-cycle", and before each epoch for "shuffle".
     """
-    order = walk.permutation() if walk.rule.order == "random-cycle" else None
+    order = walk.permute_rows() if walk.rule.order == "random-cycle" else None
     while walk.goes_on:
         # Run as many epochs in a call as were run before it: a short run then needs little memory.
         most = min(max(FIRST_EPOCHS, walk.so_far.complete_epochs), walk.epochs_left)
         if walk.rule.order == "shuffle":
-            order, most = walk.permutation(), 1
+            order, most = walk.permute_rows(), 1
         if walk.run_epochs(order, most):
             walk.confirm()
 
@@ -255,7 +255,7 @@ def update_on_random_mistakes(walk: Walk) -> None:
     order = walk.examples.kept.copy()
     chance, i, visits = np.empty(0), 0, 0
     while walk.goes_on:
-        w, trace, most = walk.workspace(walk.updates_left)
+        w, trace, most = walk.allocate(walk.updates_left)
         most = min(most, walk.epochs_left * len(order) - visits)
         if len(chance) == 0:
             chance = walk.rng.random(max(len(order), CHANCES))
@@ -279,29 +279,31 @@ def update_on_first_mistakes(walk: Walk) -> None:
     order = walk.examples.kept
     k = 0
     while walk.goes_on:
-        w, trace, visits = walk.workspace(min(walk.epochs_left, walk.updates_left))
+        w, trace, visits = walk.allocate(min(walk.epochs_left, walk.updates_left))
         begun = k
         k, t = engine.pla_first(walk.rows, order, walk.rule.zero, w, (k, visits), trace)
         when = NO_ENDS
         if walk.rule.average:
             rows, _ = walk.examples.decode_updates(trace[:t])
-            when = np.append(_places(order, rows), k).cumsum() + np.arange(t + 1) - begun
+            when = np.append(_find_positions(order, rows), k).cumsum() + np.arange(t + 1) - begun
         walk.record(w, trace[:t], np.arange(1, t + 1), k > 0, when)
         if k == len(order):
             walk.confirm(ends_epoch=True)
             k = 0
 
 
-def _visits(order: Order, updated: Ints, ends: Ints) -> Ints:
+def _count_visits(order: Order, updated: Ints, ends: Ints) -> Ints:
     """Return the number of visits before each update of some epochs, then that of all visits."""
     visits = np.empty(len(updated) + 1, dtype=np.int64)
     begun = np.arange(len(ends)) * len(order)
-    np.add(_places(order, updated), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1])
+    np.add(
+        _find_positions(order, updated), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1]
+    )
     visits[-1] = len(ends) * len(order)
     return visits
 
 
-def _places(order: Order, rows: Ints) -> Ints:
+def _find_positions(order: Order, rows: Ints) -> Ints:
     if isinstance(order, range):
         return rows - order.start if order.start else rows
     places = np.empty(int(order.max(initial=0)) + 1, dtype=order.dtype)
@@ -354,7 +356,7 @@ class Walk:
         """Random generator, created when first used."""
         return self.rule.rng or np.random.default_rng()
 
-    def permutation(self) -> Ints:
+    def permute_rows(self) -> Ints:
         """Draw a random order of the rows whose sample weight is not 0."""
         return self.rng.permutation(self.examples.kept)
 
@@ -384,7 +386,7 @@ class Walk:
         """Run up to `most` epochs; return whether the last one made no mistake."""
         updates, whole = self.so_far.updates, self.so_far.complete_epochs
         self.clean = False
-        for through in self.blocks.each(functools.partial(self._visit, order, most)):
+        for through in self.blocks.each(functools.partial(self._visit_block, order, most)):
             if not through:
                 return False
         if self.so_far.complete_epochs == whole:  # an epoch of many calls is counted here
@@ -392,7 +394,7 @@ class Walk:
             self.record(self.so_far.w, NO_ENDS, np.zeros(1, dtype=np.int64), False)
         return self.clean
 
-    def _visit(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
+    def _visit_block(self, order: Order | None, most: int, block: Examples, first: int) -> bool:
         """Run PLA on a block of rows; return False if the budget is used up."""
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
         if not self.in_memory and block.unit != 1.0:
@@ -420,12 +422,12 @@ class Walk:
             self.clean = t == (ends.item(c - 2) if c > 1 else 0)
             when = NO_ENDS
             if self.rule.average:
-                when = _visits(part, block.decode_updates(trace[:t])[0], ends[:c])
+                when = _count_visits(part, block.decode_updates(trace[:t])[0], ends[:c])
             ended = ends[:c] if whole else NO_ENDS
             self.record(w, trace[:t], ended, not whole, when, (block, first))
         return self.updates_left > 0
 
-    def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
+    def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
         """Return a copy of w, an array for updates, and the maximum visits of a kernel call."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
@@ -450,7 +452,7 @@ class Walk:
         """
         block, first = at or (self.examples, 0)
         old = self.so_far
-        t, made = self.accepted(updated, block), len(updated)
+        t, made = self.accept(updated, block), len(updated)
         if t < made or t == self.updates_left:  # the budget ends within this call
             updated, ends, within_epoch, visits = updated[:t], ends[ends < t], True, visits[: t + 1]
             if t and len(visits):
@@ -493,11 +495,11 @@ class Walk:
             f", column {column} is {flat[at]:.3g}{scaled}; scale the columns first.",
         )
 
-    def accepted(self, updated: Ints, block: Examples) -> int:
+    def accept(self, updated: Ints, block: Examples) -> int:
         """Return how many updates of a kernel call the budget allows."""
         return min(len(updated), self.updates_left)
 
-    def look(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
+    def count_mistakes(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
         """Count the mistakes left exactly, and return the first block that has one.
 
         The block comes with the number of its first row and the rows that w misclassifies.
@@ -513,7 +515,7 @@ class Walk:
 
     def confirm(self, ends_epoch: bool = False) -> None:
         """Check all examples exactly: end the run, or update w on a mistake that rounding hid."""
-        count, some = self.look()
+        count, some = self.count_mistakes()
         if some is None:
             self.confirmed = True
         elif self.updates_left > 0 and self.epochs_left > 0:
@@ -533,7 +535,7 @@ class Walk:
         """
         so_far, mistakes, trace = self.so_far, 0 if self.confirmed else None, None
         if mistakes is None and look and (self.in_memory or reason is None):
-            mistakes = self.look()[0]
+            mistakes = self.count_mistakes()[0]
         if self.in_memory:
             made = np.concatenate(self.updated[: so_far.calls + 1])
             ends = np.concatenate(self.ends[: so_far.calls + 1])

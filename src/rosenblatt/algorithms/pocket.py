@@ -214,12 +214,12 @@ class PocketWalk(Walk):
             most = min(most, max(FIRST_IF_TIMED, self.t - 1))
         return most - sum(map(len, self.kept))
 
-    def workspace(self, updates: int) -> tuple[Floats, Ints, int]:
+    def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
         """Return a copy of w, an array for updates, and the maximum visits of a kernel call."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
-        return super().workspace(most)
+        return super().allocate(most)
 
-    def accepted(self, updated: Ints, block: Examples) -> int:
+    def accept(self, updated: Ints, block: Examples) -> int:
         """Return how many updates of a kernel call to keep, after evaluating w at each.
 
         With Gallant's ratchet, `_ratchet` evaluates w.
@@ -299,23 +299,25 @@ def _ratchet(walk: PocketWalk) -> None:
     """
     rows = _next_order(walk)
     k = run = longest = 0
-    judged = False  # whether this w was evaluated; once is enough until its next update
+    evaluated = False  # whether this w was evaluated; once is enough until its next update
     while walk.goes_on:
-        w, trace, visits = walk.workspace(1 if walk.rule.order == "first" else walk.updates_left)
+        w, trace, visits = walk.allocate(1 if walk.rule.order == "first" else walk.updates_left)
         part, zero = rows[k : k + visits], walk.rule.zero
-        went, run, judged, t = engine.ratchet(walk.rows, part, zero, w, run, judged, longest, trace)
+        went, run, evaluated, t = engine.ratchet(
+            walk.rows, part, zero, w, run, evaluated, longest, trace
+        )
         k += went
         ended = k == len(rows)
         ends = np.full(int(ended), t, dtype=np.int64)
         walk.record(w, trace[:t], ends, 0 < k < len(rows))
-        if run > longest and not judged:
+        if run > longest and not evaluated:
             now = walk.so_far
             longest = run if walk.consider(now.w * walk.unit, now.updates) else longest
-            judged = True
+            evaluated = True
         if run > LONG_RUN * len(rows) and not walk.confirmed:
             # Floating point sees no mistake, but there is one: find it in exact arithmetic.
             walk.confirm()
-            run, judged = 0, False
+            run, evaluated = 0, False
         if ended and walk.rule.order in ("shuffle", "random"):
             rows = _next_order(walk)
         if ended or (t and walk.rule.order == "first"):
@@ -327,4 +329,4 @@ def _next_order(walk: PocketWalk) -> Ints:
     rows = walk.examples.kept
     if walk.rule.order == "random":
         return rows[walk.rng.integers(len(rows), size=len(rows))]
-    return rows if walk.rule.order in FIXED else walk.permutation()
+    return rows if walk.rule.order in FIXED else walk.permute_rows()

@@ -207,7 +207,7 @@ def run_epoch(
         if order not in CYCLES:
             WALKS[order](walk)
         elif walk.goes_on:
-            walk.run_epochs(None if order == "cycle" else walk.permutation())
+            walk.run_epochs(None if order == "cycle" else walk.permute_rows())
         missed = mistakes > 0 and walk.so_far.updates == 0
         if missed and max_updates != 0 and rounds_left > 1:
             # Rounding hid every mistake: update on one that exact arithmetic finds.
