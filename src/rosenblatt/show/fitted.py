@@ -1,4 +1,4 @@
-"""Get what reports and plots need of a fitted estimator: weights, examples and updates."""
+"""Read weights, examples and updates from a fitted estimator, for reports and plots."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hypothesis_of(clf: Any) -> Hypothesis:
         if is_ours(clf) or "LinearClassifierMixin" in bases:
             raise ValueError(f"this {name} is not fitted yet; call fit first.")
         raise TypeError(
-            f"{name} is not a linear classifier; give an estimator of rosenblatt, another one "
+            f"{name} is not a linear classifier; give a rosenblatt estimator, another classifier "
             "with coef_, or a pipeline that ends in one."
         )
     coef = np.atleast_2d(np.asarray(clf.coef_, dtype=np.float64))
@@ -48,7 +48,7 @@ def hypothesis_of(clf: Any) -> Hypothesis:
 
 
 def examples_of(clf: Any, X: Any, y: Any) -> Examples:
-    """Return X and y as examples, with the labels and feature names of an estimator.
+    """Convert X and y to Examples, with the labels and feature names of an estimator.
 
     For a pipeline, X is first transformed by all steps but the last.
     """

@@ -18,6 +18,7 @@ from rosenblatt.show.fitted import story_of
 from rosenblatt.show.page.assets import light_colors, widget_script, widget_style
 from rosenblatt.show.scene import Polygon, Scene, scene_of
 from rosenblatt.show.story import Story, excerpt
+from rosenblatt.text import plural
 
 FOREVER = 2**62
 POCKET_UPDATES = 1000
@@ -80,7 +81,7 @@ def _train(X: Any, y: Any) -> Story:
 
 
 def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:
-    """Draw examples and regions as SVG, for viewers that cannot show widgets."""
+    """Draw a scene as static SVG, for viewers that cannot show widgets."""
     box, regions = scene.box, scene.regions
     (left, bottom), _, (right, top), _ = box
 
@@ -137,7 +138,7 @@ def _widget_class() -> Any:
         summary = traitlets.Unicode()
 
         @traitlets.default("mark")
-        def _marked(self) -> str:
+        def _default_mark(self) -> str:
             return f"rosenblatt-{secrets.token_hex(8)}"
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -147,7 +148,7 @@ def _widget_class() -> Any:
             return {**data, "text/plain": self.summary}, more
 
         def _ipython_display_(self) -> None:
-            """Display a static picture, and then the widget, which removes the picture.
+            """Display a static picture, then the widget, which hides the picture.
 
             Saved notebooks that are not trusted show the picture instead of the widget. The style
             hides JupyterLab's message about a missing widget.
@@ -166,10 +167,13 @@ def _widget_class() -> Any:
             show(data, metadata=more, raw=True)
 
         @traitlets.validate("t")
-        def _in_the_run(self, proposal: Any) -> int:
+        def _validate_t(self, proposal: Any) -> int:
             last = self.story.get("updates", 0)
             if not 0 <= proposal["value"] <= last:
-                raise ValueError(f"t is {proposal['value']}, but must be from 0 to {last}.")
+                raise ValueError(
+                    f"t is {proposal['value']}, but this run has {plural(last, 'update')}; "
+                    f"give t from 0 to {last}."
+                )
             return int(proposal["value"])
 
     return PlayerWidget

@@ -189,7 +189,7 @@ class Reasons:
 def predict_batches(
     model: Model, source: Source, layout: Layout, more: tuple[bool, bool]
 ) -> Iterator[tuple[Any, NDArray[Any]]]:
-    """Yield each batch of rows with columns of predictions added, and the label codes.
+    """Yield each batch with columns for predictions added, and the codes of the predicted labels.
 
     `more` says whether to add the reasons of each row, and the scores of all labels.
     """
@@ -274,7 +274,7 @@ class PredictionCounts:
             yield batch
 
     def _compare(self, column: Any, predicted: NDArray[Any]) -> None:
-        """Compare predictions with the target column; stop comparing if it has no labels."""
+        """Count correct predictions; stop for good if the target column has no labels."""
         if pa.types.is_nested(column.type):
             return
         try:
@@ -304,7 +304,7 @@ class PredictionCounts:
                 reporter.step(what, text)
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of predictions as JSON values."""
+        """Return the counts and the accuracy as JSON values."""
         return {
             "rows_read": self.rows,
             "predictions": dict(zip(self.labels, self.counts.tolist(), strict=True)),
@@ -314,6 +314,6 @@ class PredictionCounts:
         }
 
     def sentence(self) -> str:
-        """Describe the numbers of predictions in a sentence."""
+        """Return a phrase with the number of rows and of predictions of each label."""
         parts = [f"{n:,} {label}" for label, n in zip(self.labels, self.counts, strict=True)]
         return f"{plural(self.rows, 'row')}, {join_words(parts)}"

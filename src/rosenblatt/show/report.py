@@ -97,7 +97,7 @@ class Report:
 
     @classmethod
     def of(cls, result: Result) -> Report:
-        """Create the report of a result of `rosenblatt.learn`.
+        """Create a report from a result of `rosenblatt.learn`.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ def _page(found: Findings) -> Report:
 
 
 def _training_json(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the training as JSON for the animation, or None, and notes about it."""
+    """Return the training as JSON for the animation (None if it cannot be drawn), and notes."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:
@@ -282,7 +282,7 @@ def _histograms(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
 def _mistake_rows(
     found: Findings, wrong: NDArray[np.intp], features: list[str], labels: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the table of misclassified examples, farthest from the boundary first."""
+    """Yield the table rows of misclassified examples, farthest from the boundary first."""
     examples, h = found.examples, found.hypothesis
     names = examples.feature_names
     columns = [names.index(name) for name in features]

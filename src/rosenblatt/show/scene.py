@@ -116,15 +116,15 @@ class Regions:
 
     @property
     def differ(self) -> bool:
-        """Whether some point has different scores for two labels."""
+        """Whether the scores of two labels differ anywhere in the plane."""
         return any(score != self.scores[0] for score in self.scores)
 
     def between(self, k: int, r: int) -> Boundary:
-        """Return the line between two labels, positive where the first scores higher."""
+        """Return the boundary between labels k and r, with a positive score where k wins."""
         return Boundary(*(p - q for p, q in zip(self.scores[k], self.scores[r], strict=True)))
 
     def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return the region of each label in a box, at least `distance` from all others."""
+        """Return each label's region in a box, cut off at `distance` from the other regions."""
         if not self.differ:
             return []
         labels, parts = range(len(self.scores)), []
@@ -173,7 +173,7 @@ class View:
         return found
 
     def lines(self, W: Floats, x0: float) -> Floats:
-        """Return c, a, b of the lines in which hyperplanes intersect the plane."""
+        """Return c, a, b of each line c + a·x1 + b·x2 = 0 where a hyperplane cuts the plane."""
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
@@ -363,7 +363,7 @@ def clearances(h: Hypothesis, examples: Examples) -> Floats:
 
 
 def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
-    """Return all of n row numbers or, if n > `most`, a random sample that includes `must`.
+    """Return the row numbers 0 to n - 1 or, if n > `most`, a random sample that includes `must`.
 
     Examples
     --------
@@ -379,7 +379,7 @@ def sample(n: int, most: int, must: tuple[int, ...] = ()) -> NDArray[np.intp]:
 
 
 def _unit(v: Floats, without: Floats | None = None) -> tuple[Floats, float]:
-    """Return v scaled to length 1, and its length before; zeros stay zeros.
+    """Scale v to length 1, and return it with its original length; a zero vector stays zero.
 
     If a direction `without` is given, only the part of v orthogonal to it is used.
     """

@@ -165,7 +165,7 @@ class Story:
         return json
 
     def _verdict_json(self, view: View, points: Floats) -> dict[str, Any]:
-        """Return the verdict as JSON, with its line or its points in both convex hulls.
+        """Return the verdict as JSON, with its line or the common points of both convex hulls.
 
         `line` is c, a, b of the line of maximum margin, or of the quasi-separating line; None with
         more than two labels. `margin` is a distance in the augmented space, so the band is where
@@ -188,7 +188,7 @@ class Story:
         return {**proved, "line": line}
 
     def _squeeze_json(self) -> dict[str, Any] | None:
-        """Return ‖w(t)‖², its two bounds, and its angle to the maximum-margin w, as JSON.
+        """Return ‖w(t)‖², its two bounds, and the cosine of w(t) and the maximum-margin w, as JSON.
 
         At t the bounds are max(0, first + t·least)² and squared0 + t·most. `bound` is the t at
         which they meet: R²/rho² if w(0) = 0.
@@ -274,7 +274,7 @@ def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
 
 
 def _pairs_json(verdict: Separability) -> dict[str, Any]:
-    """Return the pairs (example, competing label) that prove a verdict on several labels.
+    """Return the pairs (example, competing label) that prove a verdict on three or more labels.
 
     These are the pairs on the margin, or those of a conflict with their shares.
     """

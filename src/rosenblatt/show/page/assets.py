@@ -47,7 +47,7 @@ POLICY = (
 
 @functools.cache
 def text_of(name: str) -> str:
-    """Return the text of a file of the folder `static`."""
+    """Read a text file from the `static` folder of the page."""
     return files(__package__).joinpath("static", name).read_text("utf-8")
 
 
@@ -65,7 +65,7 @@ def page_html(own: dict[str, Any] | None = None) -> str:
 
 
 def own_data(data: Data, most: int = MOST_NUMBERS) -> dict[str, Any]:
-    """Return the rows of a data file and their verdict, as JSON for the page.
+    """Return the rows of a data file, and whether they are separable, as JSON for the page.
 
     If there are too many rows, a random sample is taken. The verdict is about all features; it is
     None for more than two labels.
@@ -126,7 +126,7 @@ def player_style() -> str:
 
 
 def widget_style() -> str:
-    """Return the style sheets of the notebook widget, limited to its element."""
+    """Return the style sheets of the notebook widget, which style nothing outside it."""
     style = player_style().replace(":root", ".rb-player").replace("@media (max", "@container (max")
     return (
         ":host { display: block; container-type: inline-size; }\n"

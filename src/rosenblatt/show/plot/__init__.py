@@ -1,1 +1,1 @@
-"""Displays, drawn with Matplotlib (extra `plot`)."""
+"""Plots of classifiers, training runs and regressions, drawn with Matplotlib (extra `plot`)."""

@@ -1,4 +1,4 @@
-"""Plot the bounds of the convergence proof, mistakes over time, and many runs."""
+"""Plot the bounds of the convergence proof, mistakes over time, and statistics of many runs."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class GuaranteeDisplay:
         return cls(squeeze(trace, w), promise).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> Self:
-        """Plot ‖w(t)‖² between its bounds, and the cosine of w(t) and the separating w_f.
+        """Plot ‖w(t)‖² between its bounds, and the cosine of w(t) and the separating weights w_f.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class GuaranteeDisplay:
 
 
 def _plotted_t(last: int) -> NDArray[np.intp]:
-    """Choose the values of t to plot, from 1 to `last`: all, or more of the early ones."""
+    """Choose which t from 1 to `last` to plot, fewer of the late ones in a long run."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
@@ -173,8 +173,8 @@ def _label_curve(
     )
 
 
-def _fitted(clf: Any, attribute: str, otherwise: str) -> Any:
-    """Return the classifier of a pipeline; raise ValueError if it has no such attribute."""
+def _classifier_with(attribute: str, clf: Any, otherwise: str) -> Any:
+    """Return the classifier that ends a pipeline; raise ValueError if it lacks `attribute`."""
     hypothesis_of(clf)  # raises an error for estimators that are not fitted or not linear
     last = final(clf)
     if not hasattr(last, attribute):
@@ -232,7 +232,7 @@ class PocketDisplay:
         ax : Axes, optional
             Axes to plot on (default: a new figure).
         """
-        last = _fitted(clf, "history_", "has no pocket; fit a PocketPerceptron.")
+        last = _classifier_with("history_", clf, "has no pocket; fit a PocketPerceptron.")
         trace = trace_of(clf, X, y)
         changes = np.array([t for t, _ in last.history_], dtype=np.intp)
         costs = np.array([cost for _, cost in last.history_], dtype=np.float64)
@@ -298,7 +298,7 @@ class OptimumDisplay:
 
     @classmethod
     def from_estimator(cls, clf: Any, *, ax: Any = None) -> Self:
-        """Plot the progress of the search by a fitted FewestMistakes.
+        """Plot how the search of a fitted FewestMistakes progressed.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class OptimumDisplay:
         ax : Axes, optional
             Axes to plot on (default: a new figure).
         """
-        last = _fitted(clf, "result_", "has no lower bound; fit a FewestMistakes.")
+        last = _classifier_with("result_", clf, "has no lower bound; fit a FewestMistakes.")
         return cls.from_result(last.result_, ax=ax)
 
     @classmethod
@@ -350,7 +350,9 @@ class OptimumDisplay:
 
 @dataclass(eq=False, repr=False)
 class ExperimentDisplay:
-    """Histograms of the number of updates and of the disagreement P[f≠g] of many runs of PLA.
+    """Histograms of the updates, and of the disagreement P[f≠g], of many runs of PLA.
+
+    f is the random target that labels the examples of a run; g is the classifier that PLA finds.
 
     Parameters
     ----------
@@ -379,7 +381,7 @@ class ExperimentDisplay:
 
     @classmethod
     def from_experiment(cls, result: Experiment, *, axes: Any = None) -> Self:
-        """Plot the histograms of a result of `experiment`.
+        """Plot the histograms of the runs in a result of `rb.experiment`.
 
         Parameters
         ----------

@@ -84,7 +84,7 @@ def draw_own_legend(ax: Axes, given: bool) -> None:
 
 
 def fit_axes(ax: Axes, scene: Scene, title: str) -> None:
-    """Fit the limits, labels and shape of axes to the examples."""
+    """Set up axes for a scene: limits, labels, title and aspect ratio."""
     (left, bottom), _, (right, top), _ = scene.box
     across, up = scene.names
     style_axes(ax, (escape_text(across), escape_text(up)), title)
@@ -115,7 +115,7 @@ def draw_points(ax: Axes, scene: Scene) -> None:
 
 
 def draw_sides(ax: Axes, regions: Regions, box: Polygon, distance: float = 0.0) -> None:
-    """Fill each label's region with a pale color, except near the boundary."""
+    """Fill each label's region with a pale color, up to `distance` from the boundary."""
     for part, (_, _, color) in zip(regions.parts(box, distance), MARKS, strict=False):
         if len(part) > 2:
             ax.fill(*zip(*part, strict=True), color=color, linewidth=0, zorder=0)

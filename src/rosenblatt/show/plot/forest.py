@@ -127,7 +127,7 @@ class SeparationDisplay:
         labeled: set[str] = set()
 
         def label(text: str) -> str:
-            """Return `text` as a legend label when first used, then a label that is not shown."""
+            """Return `text` when first used, then a label that the legend leaves out."""
             new = text not in labeled
             labeled.add(text)
             return text if new else "_hidden"

@@ -148,7 +148,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Recorded training run, from which the picture after any update is computed."""
+    """Recorded training run that is replayed to draw the boundary after any update."""
 
     trace: Trace  # with its training examples
     zero: int = 0  # the meaning of sign(0)
@@ -159,11 +159,13 @@ class Replay:
         last = len(self.trace)
         for t in at:
             if not 0 <= t <= last:
-                raise ValueError(f"t is {t}; this run has t from 0 to {last}.")
+                raise ValueError(
+                    f"t is {t}, but this run has {plural(last, 'update')}; give t from 0 to {last}."
+                )
         return sorted({int(t) for t in at})
 
     def frames(self, at: Sequence[int]) -> Iterator[Frame]:
-        """Yield the picture after t updates, for each t in `at` in ascending order."""
+        """Yield a picture after t updates for each t in `at`, in ascending order."""
         at = self.select(at)
         kept = {t: max((p for p in self.pocketed if p <= t), default=None) for t in at}
         wanted = {*at, *(t - 1 for t in at if t), *(p for p in kept.values() if p is not None)}
@@ -199,7 +201,7 @@ class Replay:
 
 
 def spread(last: int, most: int) -> list[int]:
-    """Choose at most `most` values of t up to `last`, more of them early in the run.
+    """Choose at most `most` numbers of updates from 0 to `last`, denser early in the run.
 
     Examples
     --------
