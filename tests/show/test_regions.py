@@ -9,6 +9,7 @@ from chromium import watched
 from facts import refuses
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
@@ -108,6 +109,15 @@ def test_the_band_touches_the_nearest_example():
         places = clf.predict(edge.mean(axis=0)[None])
         there = Examples.from_arrays(edge, np.repeat(places, 2), labels=clf.classes_)
         np.testing.assert_allclose(clearances(h, there), margin, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [np.asarray, sparse.csr_array])
+def test_many_features_that_vary_in_one_direction_are_drawn(shape):
+    X = np.outer(np.arange(20), np.eye(450)[3])
+    for y in (np.arange(20) // 10, np.arange(20) // 7):
+        examples = Examples.from_arrays(shape(X), y)
+        w = np.zeros(451) if len(examples.labels) == 2 else np.zeros((3, 451))
+        assert len(scene_of(examples, Hypothesis.of(w)).points) == 20
 
 
 def test_three_labels_with_many_features_lie_in_their_true_regions():

@@ -418,6 +418,10 @@ def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
             return np.asarray(back - (without @ back) * without)
 
         start = np.random.default_rng(0).standard_normal(d)
+        # ARPACK fails if only rounding errors are left beside `without`.
+        largest = max(float(np.abs(X).max()), float(np.abs(middle).max()))
+        if np.linalg.norm(times(start)) <= 1e-12 * X.shape[0] * d * largest**2:
+            return np.zeros(d)
         operator = LinearOperator((d, d), matvec=times, dtype=np.float64)
         found = np.asarray(eigsh(operator, k=1, v0=start, tol=1e-6)[1][:, 0])
     found = found - (found @ without) * without
