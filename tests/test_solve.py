@@ -174,7 +174,7 @@ def test_missing_numbers_are_refused_dropped_or_imputed():
         rb.learn(frame, "y")
     assert rb.learn(frame, "y", missing="drop").outcome.run.rows == 19
     assert rb.learn(frame, "y", missing="mean").outcome.run.rows == 20
-    assert "1 row left out: something is missing there" in str(rb.learn(frame, "y", missing="drop"))
+    assert "1 row left out because of missing values" in str(rb.learn(frame, "y", missing="drop"))
 
 
 def test_the_proof_is_about_the_original_values():

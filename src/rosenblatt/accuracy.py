@@ -375,7 +375,7 @@ def evaluate(
         accuracy = Accuracy.of(hypothesis, options.data.blocks)
         unseen = UnseenCategories(data.plan.encoding)
         for batch, _ in options.data.row_batches() if unseen.columns else ():
-            unseen.take(batch)
+            unseen.add(batch)
         return Evaluation("file", (accuracy,), rows, unseen)
     if not options.trains:
         return NOT_REQUESTED

@@ -32,9 +32,9 @@ from rosenblatt.read.columns import (
     Category,
     Column,
     Entries,
+    FormattedNumber,
     Number,
     Words,
-    Written,
     normalize_types,
     to_arrow,
 )
@@ -412,7 +412,7 @@ class ColumnParts(strictjson.Parts):
             mean, spread = (
                 self.number(value.get(key), f"the {key} of {where}") for key in ("mean", "spread")
             )
-            if not issubclass(kind, Written):
+            if not issubclass(kind, FormattedNumber):
                 return kind(name, mean, spread)
             decimal = self.one_of(value.get("decimal"), DECIMALS, f"the decimal of {where}")
             return kind(

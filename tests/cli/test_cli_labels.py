@@ -203,17 +203,17 @@ def test_measurements_as_labels_are_refused(run_command, tmp_path):
     code, _, err = run_command("learn", data, "--target", "price")
     assert code == 65
     assert (
-        "200 different labels (7, 10, 13, 16 and 196 more) in 200 rows, which look "
-        "measured rather than named. Give --target for another column, --positive 604, for "
+        "200 different labels (7, 10, 13, 16 and 196 more) in 200 rows, which look like "
+        "measurements, not labels. Give --target for another column, --positive 604, for "
         "example, to learn it against the rest, or --category price to learn all 200 labels." in err
     )
-    assert "measured rather than named" in run_command("learn", data, "--target", "share")[2]
+    assert "like measurements, not labels" in run_command("learn", data, "--target", "share")[2]
     infinite = put(tmp_path, "i.svm", "0 1:1\n1 1:2\n1e999 1:3\n")
-    assert "measured rather than named" in run_command("learn", infinite)[2]
+    assert "like measurements, not labels" in run_command("learn", infinite)[2]
     with refuses(rb.errors.DataError, 200):
         rb.learn(x[:, None], x)
     names = put(tmp_path, "n.csv", table({"x": x, "name": [f"p{i}" for i in x]}))
-    assert "names rather than labels" in run_command("learn", names, "--target", "name")[2]
+    assert "like names, not labels" in run_command("learn", names, "--target", "name")[2]
     few = put(tmp_path, "f.csv", table({"x": x, "grade": (x // 50) / 2}))
     assert run_command("learn", few, "--target", "grade")[0] == 65
     assert (

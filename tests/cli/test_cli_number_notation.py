@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rosenblatt.model import load
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.columns import Number, Parsed, Written
+from rosenblatt.read.columns import FormattedNumber, Number, Parsed
 from rosenblatt.read.data import read_data, read_in_passes
 from rosenblatt.read.plan import ColumnOptions
 
@@ -60,7 +60,7 @@ def columns(data):
 @pytest.mark.parametrize("header", ["a,b,y", ""])
 def test_decimal_commas_are_detected(put, separator, header):
     data = read(put(lines(separator, comma, lambda i: f"{i},25", answer_of, header=header)))
-    assert all(type(c) is Written and c.decimal == "," for c in columns(data).values())
+    assert all(type(c) is FormattedNumber and c.decimal == "," for c in columns(data).values())
     assert data.examples.X[:3].tolist() == [[-3.0, 0.25], [6.25, 1.25], [15.5, 2.25]]
     assert data.plan.notes == ()
 

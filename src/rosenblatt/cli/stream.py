@@ -359,7 +359,7 @@ class Streamer:
                 break
         self.checkpoint(ended=True)
         self.bad_lines.end()
-        if self.stream.waits == self.place:
+        if self.stream.unfinished == self.place:
             line = self.place.lines + 1
             print_note(
                 f"{self.stream.name}, line {line} is incomplete; it is left for the next run."
@@ -441,7 +441,7 @@ class Streamer:
             outlet = self.outlets[name]
             if outlet is not None and data:
                 outlet.write(data)
-        self.stream.passed(batch.chunk)  # type: ignore[arg-type]
+        self.stream.update_checksum(batch.chunk)  # type: ignore[arg-type]
         self.place = batch.chunk.end
         self.predicted += len(predictions)
         self.bad += len(batch.bad)

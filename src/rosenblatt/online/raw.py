@@ -12,7 +12,7 @@ import numpy as np
 from rosenblatt.errors import BadCellError
 from rosenblatt.model import rows_to_table
 from rosenblatt.online.rows import BlockLabels, Labels, plain_row
-from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words, Written
+from rosenblatt.read.columns import Category, Column, Entries, Flag, FormattedNumber, Number, Words
 from rosenblatt.read.csv import CsvFeed
 from rosenblatt.read.encoding import Encoding
 from rosenblatt.read.feed import VOCABULARY, Batch, Kinds, encode_value, encode_values
@@ -129,7 +129,7 @@ def columns_of_feed(feed: Feed, kinds: Kinds) -> RawColumns:
     columns: list[Column] = []
     for name, kind in kinds.items():
         if kind == "number" and isinstance(feed, CsvFeed) and feed.decimal != ".":
-            columns.append(Written(name, decimal=feed.decimal))
+            columns.append(FormattedNumber(name, decimal=feed.decimal))
         elif kind in ("category", "text"):
             columns.append((Category if kind == "category" else Words)(name, ()))
         else:
@@ -158,7 +158,7 @@ def reject_invalid(
             why = {int(batch.lines[row]): reason for row, reason in refused.items()}
             good = np.delete(np.arange(len(batch.X)), list(refused))
             changes = {name: getattr(batch, name)[good] for name in ("X", "y", "lines")}
-            batch = batch.without(why, **changes)
+            batch = batch.with_bad_lines(why, **changes)
         return batch, kinds
 
     def encode(x: dict[Any, Any]) -> dict[Hashable, Any]:
@@ -179,4 +179,4 @@ def reject_invalid(
             rows.append((at, row, y))
         except ValueError as error:
             reasons[at] = str(error).removeprefix("x, ")
-    return batch.without(reasons, rows=rows), kinds
+    return batch.with_bad_lines(reasons, rows=rows), kinds

@@ -45,7 +45,7 @@ PAGE_BYTES = 1 << 16  # bytes per read
 
 
 def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[Any]:
-    """Yield an empty batch, then the rows of a Parquet file from row `begin` on."""
+    """Yield the columns of a Parquet file as an empty batch, then its rows from `begin` on."""
     with _parquet(source) as parquet:
         metadata = parquet.metadata
         yield _validate(_empty_batch(parquet.schema_arrow))
@@ -90,7 +90,7 @@ def _rows_per_batch(width: float) -> int:
 
 
 def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield an empty batch, then the rows of an Arrow (Feather) file."""
+    """Yield the columns of an Arrow (Feather) file as an empty batch, then its rows."""
     try:
         with _map_file(source) as file:
             is_file = file.read(6) == b"ARROW1"
@@ -137,7 +137,7 @@ def damaged_file_error(name: str, kind: str, error: BaseException) -> DataError:
 
 
 def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield an empty batch, then the rows of a .npy file with numbered columns."""
+    """Yield the columns of a .npy file as an empty batch, then its rows."""
     shape, fortran, dtype, begin = read_npy_header(source)
     n, d = shape
     step = max(1, batch_bytes() // max(1, d * dtype.itemsize))
@@ -170,7 +170,8 @@ def read_npy_header(source: Source) -> tuple[tuple[int, int], bool, np.dtype[Any
         begin, end = file.tell(), file.seek(0, 2)
     if len(shape) != 2 or min(shape) < 1 or dtype.kind not in "fiub" or not dtype.itemsize:
         raise DataError(
-            f"{source.name} holds {dtype} of shape {shape}; give a table of numbers, rows first."
+            f"{source.name} holds {dtype} of shape {shape}; give a 2-d array of numbers, with one "
+            "row per example."
         )
     if end - begin < math.prod(shape) * dtype.itemsize:
         raise damaged_file_error(source.name, ".npy", EOFError("it ends too early"))
@@ -178,7 +179,7 @@ def read_npy_header(source: Source) -> tuple[tuple[int, int], bool, np.dtype[Any
 
 
 def _to_batch(rows: NDArray[Any], start: int) -> Any:
-    """Convert rows of an array to Arrow; refuse numbers that float64 would round."""
+    """Convert rows of an array to Arrow; raise BadCellError if float64 would round a number."""
     kind, names = rows.dtype.newbyteorder("="), number_columns(rows.shape[1])
     kind = np.dtype(np.float32) if kind == np.float16 else kind
     if kind.kind == "f" and kind.itemsize > 8:
@@ -204,7 +205,7 @@ def find_size(source: Source, kind: str) -> int | None:
 
 @dataclass(frozen=True)
 class ArrowFeed:
-    """Reader of the rows of a Parquet file that is read as a stream."""
+    """Reader of a Parquet file that is processed as a stream of rows."""
 
     target: str
     features: tuple[str, ...]
@@ -225,7 +226,7 @@ def converted_path(source: Source) -> Path:
 
 
 def find_converted(source: Source, layout: Layout) -> Source | None:
-    """Return the Parquet file of an earlier conversion, or None if the text has changed.
+    """Return the Parquet file to which an unchanged text file was converted, or None.
 
     The checksum of all bytes decides, because times can be set back; the layout must also be the
     same.
@@ -237,7 +238,7 @@ def find_converted(source: Source, layout: Layout) -> Source | None:
 
 
 def convert_file(table: FileTable) -> FileTable:
-    """Convert a text file to Parquet, atomically; return its table."""
+    """Convert a text file to Parquet, atomically; return a table that reads the Parquet file."""
     import pyarrow.parquet as pq
 
     source, path = table.source, converted_path(table.source)
@@ -292,7 +293,7 @@ def _fingerprint(source: Source, layout: Layout) -> bytes:
 
 
 def _file_state(source: Source) -> tuple[int, ...]:
-    """Return properties of a file, one of which changes when it is written."""
+    """Return the size, times and inode of a file, to detect whether it changes."""
     status = os.stat(source.path)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 

@@ -27,7 +27,7 @@ MISSING = (
 
 
 class Column:
-    """Base class for the encodings of a column, which by default is read as text."""
+    """Base class for kinds of columns, which differ in how they are encoded."""
 
     kind: ClassVar[str]
     noun: ClassVar[str] = "numeric column"  # under which columns or features are counted
@@ -113,7 +113,7 @@ class Flag(Number):
 
 
 @dataclass(frozen=True)
-class Written(Number):
+class FormattedNumber(Number):
     """A column of formatted numbers such as "1.234,5", "3%" or "$12.50".
 
     Thousands separators and the unit are removed: 3% becomes 3. If there is a unit, every cell must
@@ -230,7 +230,7 @@ class Entries(Column):
         return cls(name, first, size, tuple(indices))
 
     def select(self, table: Any) -> Any:
-        """Select the features from an array or CSR matrix; absent ones are zeros."""
+        """Return the features of an array or CSR matrix, with zeros for absent columns."""
         beyond = max(self.indices, default=0) + 1 - table.shape[1]
         if beyond > 0 and isinstance(table, np.ndarray):
             table = np.pad(table, ((0, 0), (0, beyond)))
@@ -244,7 +244,7 @@ class Entries(Column):
 
 
 KINDS: dict[str, type[Number | Category | Words | Entries]] = {
-    kind.kind: kind for kind in (Number, Flag, Written, Category, Words, Entries)
+    kind.kind: kind for kind in (Number, Flag, FormattedNumber, Category, Words, Entries)
 }
 
 
@@ -287,7 +287,7 @@ def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
 def split_entries(
     cells: Any, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp], int]:
-    """Parse LIBSVM entries; return indices, values and rows, and the number of rows.
+    """Parse LIBSVM entries; return the index, value and row of each, and the number of rows.
 
     Raises BadCellError if a row has an index twice.
     """
@@ -389,21 +389,21 @@ def decode_text(cells: Any, name: str) -> Any:
 
 
 def is_bytes(kind: Any) -> bool:
-    """Check whether a type is that of bytes, which may be text."""
+    """Check whether an Arrow type is that of bytes, which may be text."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-def is_moment(kind: Any) -> bool:
-    """Check whether a type is that of dates or times."""
+def is_date_or_time(kind: Any) -> bool:
+    """Check whether an Arrow type is that of dates or times."""
     return bool(pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind))
 
 
 def unusable_content(kind: Any) -> str:
-    """Describe the content of a column that no feature can have; "" for any other."""
+    """Describe content that cannot be encoded, such as dates; return "" for any other."""
     if pa.types.is_nested(kind):
         return "lists or objects"
     if pa.types.is_temporal(kind):
-        return "dates or times" if is_moment(kind) else "lengths of time"
+        return "dates or times" if is_date_or_time(kind) else "lengths of time"
     return "bytes" if is_bytes(kind) else ""
 
 
@@ -418,7 +418,7 @@ def flatten(cells: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Check whether a type is that of text, possibly dictionary-encoded."""
+    """Check whether an Arrow type is that of text, possibly dictionary-encoded."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -444,7 +444,7 @@ PATTERNS = {".": _pattern(r"\.", ","), ",": _pattern(",", r"\.")}
 
 
 class Parsed:
-    """Trimmed texts, parsed as numbers with a decimal point or a decimal comma.
+    """Numbers parsed from trimmed texts, with a decimal point or a decimal comma.
 
     With a decimal comma, points may separate thousands, and the other way round.
 
@@ -475,7 +475,7 @@ class Parsed:
         self.numbers = pc.if_else(good, pc.binary_join_element_wise(minus, digits, ""), nothing)
 
     def plain(self, mark: str) -> Any:
-        """Return the numbers with the unit `mark` as text without it, else null."""
+        """Return numbers as text without the unit `mark`; null where the unit is another."""
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 
@@ -490,7 +490,7 @@ class Styles:
         self.example: str | None = None
 
     def add(self, texts: Any, counts: NDArray[Any], numeric: NDArray[np.bool_]) -> bool:
-        """Include distinct texts; return whether any of them is a number.
+        """Count how distinct texts write numbers; return whether any text is a number.
 
         `counts` has the number of cells with each text; `numeric` is true for plain numbers.
         """
@@ -546,7 +546,7 @@ class Vocabulary:
         return cls(min_count, frozenset(stop_words.lower().split()))
 
     def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """Return the selected words, sorted; `count` has the number of cells with each."""
+        """Return the selected words, sorted; `count` maps words to their number of cells."""
         return tuple(
             sorted(
                 word

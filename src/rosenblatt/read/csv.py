@@ -80,7 +80,7 @@ class Dialect:
 
 
 def find_dialect(source: HasHead, layout: Layout) -> Dialect:
-    """Return the dialect of a file; detect from its beginning what `layout` lacks."""
+    """Return the dialect of a file; detect the properties that `layout` does not give."""
     head = source.head()
     request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
     # The result is cached, unless lines are very long.
@@ -98,7 +98,7 @@ def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect
         raise DataError(f"{name} is empty.")
     cut = _detect_separator(text) if separator is None else SplitLines(text, separator)
     cells = cut.cells
-    if cells is None:  # lines differ in length: use the first one alone
+    if cells is None:  # lines have different numbers of cells: use the first one alone
         check_column_count(name, _count_cells(text, cut.separator, cut.quote))
         line = next(part for part in text.splitlines() if part.strip())
         cells = split_cells(line + b"\n", cut.separator, cut.quote)
@@ -193,7 +193,7 @@ def _has_decimal_commas(cut: SplitLines) -> bool:
 
 
 def split_cells(text: bytes, separator: str, quote: str | None) -> Any:
-    """Split lines into a table of bytes; return None if lines differ in length."""
+    """Split lines into a table of bytes; return None if their numbers of cells differ."""
     names = number_columns(_count_cells(text, separator, quote))
     if len(names) > MOST_COLUMNS:
         return None
@@ -263,7 +263,7 @@ def squeeze_blanks(text: bytes) -> bytes:
 
 
 def read_whole(source: Source, layout: Layout) -> Any:
-    """Read a file as a table; find the column types that `layout` lacks."""
+    """Read a CSV file as a table; find the column types that `layout` does not give."""
     dialect = find_dialect(source, layout)
     table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
     types = {name: layout.types[name] for name in dialect.names if name in layout.types}
@@ -279,7 +279,7 @@ def read_whole(source: Source, layout: Layout) -> Any:
 
 
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield the rows in batches; columns without a given type are text."""
+    """Yield the rows of a CSV file in batches; columns without a type in `layout` are text."""
     dialect = find_dialect(source, layout)
     types = {name: layout.types.get(name, pa.string()) for name in dialect.names}
     done = 0
@@ -292,7 +292,7 @@ def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
 def _convert(
     rows: Any, types: Mapping[str, Any], dialect: Dialect, start: int = 0
 ) -> dict[str, Any]:
-    """Convert columns of text; raise BadCellError on the first row that does not fit."""
+    """Convert columns of text to `types`; raise BadCellError on the first row that does not fit."""
     columns, bad = {}, []
     for name, kind in types.items():
         try:
@@ -306,7 +306,7 @@ def _convert(
 
 
 def read_schema(source: Source, layout: Layout) -> Any:
-    """Find the names and types of the columns without keeping the rows."""
+    """Find the column names and types of a CSV file without keeping its rows."""
     dialect = find_dialect(source, layout)
     known = {name: layout.types[name] for name in dialect.names if name in layout.types}
     names = [name for name in dialect.names if name not in known]
@@ -317,7 +317,7 @@ def read_schema(source: Source, layout: Layout) -> Any:
 
 
 def cell_text(source: Source, layout: Layout, row: int, column: str) -> str | None:
-    """Return the text of a cell in the file; rows are counted from 0."""
+    """Return the text of a cell in a CSV file; rows are counted from 0."""
     for batch in _parse_file(source, find_dialect(source, layout), [column]):
         if row < batch.num_rows:
             return str(batch.column(0)[row].as_py().decode(errors="replace"))
@@ -406,7 +406,7 @@ def find_last_row(dialect: Dialect, data: bytes) -> int:
 
 
 def find_quotes(data: bytes, separator: str) -> Any:
-    """Return the positions where quoted cells begin and end, in turn.
+    """Return the positions where quoted cells begin and end, alternately.
 
     An escaped mark counts as an end and a beginning. As in PyArrow, a mark opens a quoted cell only
     where a cell begins.
@@ -464,10 +464,10 @@ class CsvFeed:
     kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk, and find its bad lines."""
+        """Read the rows of a chunk, and find the lines that cannot be parsed."""
         reasons: dict[int, str] = {}
         tables = list(parse_by_halves(chunk, self.parse, reasons))
-        batch = Batch(chunk).without(reasons)
+        batch = Batch(chunk).with_bad_lines(reasons)
         if not tables:
             return [batch]
         positions = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])

@@ -60,7 +60,7 @@ KEEP_ROWS = Message(
     Parameter("ignore"),
     " with the columns that are mostly missing.",
 )
-NO_ROW_LEFT = "no row is left once rows with missing values are out"
+NO_ROW_LEFT = "no row is left after dropping rows with missing values"
 TEXT = ("CSV", "JSON lines", "LIBSVM")  # formats that are slow to parse in every pass
 COPIES = 3  # of the numbers in memory: as read, as rows, and scaled
 RowNumbers = NDArray[np.intp]
@@ -161,7 +161,7 @@ def memory_needed(source: Source, layout: Layout) -> int:
 
 
 def describe_excess(source: Source, layout: Layout) -> str:
-    """Explain that a file is too large for memory; return "" if it is not."""
+    """Explain why a file is too large for memory; return "" if it is not."""
     needed, free = memory_needed(source, layout), free_memory()
     if free is None or 2 * needed <= free:
         return ""
@@ -171,7 +171,7 @@ def describe_excess(source: Source, layout: Layout) -> str:
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """Table of a file, read in batches with the column types of all rows."""
+    """Table that is read from a file in batches that have the same column types."""
 
     source: Source  # the file that messages name
     layout: Layout  # with the requested types
@@ -214,10 +214,10 @@ class FileTable:
         with locate_errors(source, layout):  # reading counts rows from the beginning
             yield from map_in_threads(locate, number_rows())
 
-    def examples(self, made: Plan) -> Iterator[Examples]:
-        """Yield the examples of each batch, encoded by the plan `made`."""
+    def examples(self, plan: Plan) -> Iterator[Examples]:
+        """Yield the examples of each batch, encoded by a plan."""
         found = False
-        for examples, _ in self.each(lambda batch: encode_rows(made, batch, self.source.name)):
+        for examples, _ in self.each(lambda batch: encode_rows(plan, batch, self.source.name)):
             if examples.n:
                 found = True
                 yield examples
@@ -227,7 +227,7 @@ class FileTable:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Row numbers and cells of selected examples; `len` counts all examples."""
+    """Row numbers and cells of some examples; `len` is the number of all examples."""
 
     found: dict[int, tuple[int, dict[str, Any]]]
     count: int
@@ -259,10 +259,10 @@ class Data:
     numbering: RowNames = FROM_ONE  # how rows are named
 
     @classmethod
-    def in_passes(cls, table: FileTable, made: Plan) -> Data:
+    def in_passes(cls, table: FileTable, plan: Plan) -> Data:
         """Create data whose rows are read from a file in every pass."""
-        blocks = InOrder(lambda: table.examples(made), made.target.many)
-        return cls(table.source.name, blocks, None, made, table)
+        blocks = InOrder(lambda: table.examples(plan), plan.target.many)
+        return cls(table.source.name, blocks, None, plan, table)
 
     @property
     def examples(self) -> Examples:
@@ -297,11 +297,11 @@ class Data:
         """Remarks on rows and columns that were left out."""
         held = self.rows is not None and self.table is not None
         left_out = self.table.num_rows - len(self.rows) if held else 0
-        text = f"{plural(left_out, 'row')} left out: something is missing there"
+        text = f"{plural(left_out, 'row')} left out because of missing values"
         return [*([text] if left_out else []), *self.plan.notes]
 
     def row_batches(self) -> Iterator[tuple[Any, RowNumbers]]:
-        """Yield each batch of the table and the rows of it that are examples."""
+        """Yield each batch of the table with the row numbers of its examples."""
         if not isinstance(self.table, FileTable):
             yield self.table, self.rows
         else:
@@ -310,7 +310,7 @@ class Data:
             )
 
     def places(self, numbers: Iterable[int]) -> Places:
-        """Find the rows and cells of the examples in `numbers`."""
+        """Find the row numbers and cells of the examples with the given numbers."""
         wanted = np.unique(np.fromiter(numbers, np.intp))
         found, first, start = {}, 0, 0
         for batch, rows in self.row_batches():
@@ -321,7 +321,7 @@ class Data:
         return Places(found, first)
 
     def row_names(self, numbers: Iterable[int] = ()) -> RowNames:
-        """Return the names of rows; if they are not in memory, only of `numbers`."""
+        """Return the names of all rows, or of the examples `numbers` if rows are read in passes."""
         positions = self.places(numbers) if self.rows is None else self.rows
         return replace(self.numbering, positions=positions)
 
@@ -338,16 +338,16 @@ def read_data(
     with locate_errors(source, layout):
         options = _default_target(source, layout, options)
         table = read_whole(source, with_types(source, layout, options))
-        made = make_plan(table, options, source.name)
+        plan = make_plan(table, options, source.name)
         return _read_by_plan(
-            made, lambda made: _read_in_memory(source, layout, table, made), adjust
+            plan, lambda plan: _read_in_memory(source, layout, table, plan), adjust
         )
 
 
 def read_in_passes(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
-    """Open a file whose rows are read again in every pass."""
+    """Open a file as data whose rows are read again in every pass."""
     table = FileTable.of(source, with_types(source, layout, options))
     return plan_file(table, options, adjust)
 
@@ -385,45 +385,45 @@ def open_data(
 
 
 def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:
-    """Open the table of a file, whose rows are read again in every pass."""
+    """Decide how the columns of a file are encoded; return data that is read in passes."""
     source, layout = table.source, table.layout
     with locate_errors(source, layout):
-        made = make_plan(table, _default_target(source, layout, options), source.name)
-    return _read_by_plan(made, lambda made: Data.in_passes(table, made), adjust)
+        plan = make_plan(table, _default_target(source, layout, options), source.name)
+    return _read_by_plan(plan, lambda plan: Data.in_passes(table, plan), adjust)
 
 
-def read_with_plan(source: Source, layout: Layout, made: Plan, held: bool = True) -> Data:
-    """Read a file, and encode its columns as a given plan says."""
-    typed = replace(layout, types=made.encoding.types(strict=layout.decimal == ","))
+def read_with_plan(source: Source, layout: Layout, plan: Plan, held: bool = True) -> Data:
+    """Read a file, and encode its columns by an existing plan."""
+    typed = replace(layout, types=plan.encoding.types(strict=layout.decimal == ","))
     if not held:
-        return Data.in_passes(FileTable.of(source, typed), made)
+        return Data.in_passes(FileTable.of(source, typed), plan)
     with locate_errors(source, layout):
-        return _read_in_memory(source, layout, read_whole(source, typed), made)
+        return _read_in_memory(source, layout, read_whole(source, typed), plan)
 
 
 def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
     """Create training data from an Arrow table."""
     table = normalize_types(table)
-    made = make_plan(table, options, name)
+    plan = make_plan(table, options, name)
     return _read_by_plan(
-        made, lambda made: Data(name, *encode_rows(made, table, name), made, table)
+        plan, lambda plan: Data(name, *encode_rows(plan, table, name), plan, table)
     )
 
 
 def _read_by_plan(
-    made: Plan, read: Callable[[Plan], Data], adjust: AdjustPlan | None = None
+    plan: Plan, read: Callable[[Plan], Data], adjust: AdjustPlan | None = None
 ) -> Data:
-    """Read data by a plan, without labels whose rows were all dropped."""
-    if made.encoding.missing == "drop":
-        data = read(made)
-        if (left := _drop_unused_labels(data)) is made and adjust is None:
+    """Read data by a plan; leave out labels that only dropped rows have."""
+    if plan.encoding.missing == "drop":
+        data = read(plan)
+        if (left := _drop_unused_labels(data)) is plan and adjust is None:
             return data
-        made = left
-    return read(made if adjust is None else adjust(made))
+        plan = left
+    return read(plan if adjust is None else adjust(plan))
 
 
 def _drop_unused_labels(data: Data) -> Plan:
-    """Return the plan without the labels whose rows were all dropped."""
+    """Return the plan of data without the labels that only dropped rows have."""
     target, met = data.plan.target, set[int]()
     for places in data.blocks.each(lambda block, _: np.unique(block.places)):
         met.update(places.tolist())
@@ -433,7 +433,7 @@ def _drop_unused_labels(data: Data) -> Plan:
         text = join_words([shorten(target.spellings[place]) for place in met]) or "none"
         raise DataError(
             f"{data.name}, {quote_column(target.column)}: {plural(len(met), 'different label')}"
-            f" ({text}) once rows with missing values are out; there must be two or more. ",
+            f" ({text}) after dropping rows with missing values; there must be two or more. ",
             KEEP_ROWS,
         )
     names = tuple(name for place, name in enumerate(target.names) if place in met)
@@ -458,27 +458,27 @@ def split(
     all_stats = collect_statistics(table, options, data.name)
     del all_stats[data.plan.target.column]
     columns, _ = decide_columns(table, all_stats, options, data.name)
-    made = replace(data.plan, encoding=Encoding(columns, options.missing))
+    plan = replace(data.plan, encoding=Encoding(columns, options.missing))
     others = data.table.take(data.rows[test])
-    return encode_rows(made, table, data.name)[0], encode_rows(made, others, data.name)[0]
+    return encode_rows(plan, table, data.name)[0], encode_rows(plan, others, data.name)[0]
 
 
-def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers]:
-    """Encode the usable rows of a table; return examples and their row numbers.
+def encode_rows(plan: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers]:
+    """Encode the rows of a table, except dropped ones; return examples and row numbers.
 
     An error is about the first bad row, whatever the size of the batches.
     """
-    target, bad = made.target, []
+    target, bad = plan.target, []
     if target.column not in table.schema.names:
         raise DataError(f"{name} has no {quote_column(target.column)} with the labels.")
     X: Any = None
     rows, cells = np.arange(table.num_rows), table.column(target.column)
     try:
-        X, rows = made.encoding.encode(table, name)  # labels of dropped rows are not read
+        X, rows = plan.encoding.encode(table, name)  # labels of dropped rows are not read
     except BadCellError as error:
         bad.append(error)
     try:
-        y = _encode_target(made, cells if len(rows) == len(cells) else cells.take(pa.array(rows)))
+        y = _encode_target(plan, cells if len(rows) == len(cells) else cells.take(pa.array(rows)))
     except BadCellError as error:
         error.row = int(rows[error.row])
         bad.append(error)
@@ -487,24 +487,24 @@ def encode_rows(made: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
     if (y == target.none).any():
         kept = np.flatnonzero(y != target.none)
         X, rows, y = X[kept], rows[kept], y[kept]
-    return Examples(X, y, target.labels, made.encoding.features), rows
+    return Examples(X, y, target.labels, plan.encoding.features), rows
 
 
-def _encode_target(made: Plan, cells: Any) -> NDArray[Any]:
-    target = made.target
+def _encode_target(plan: Plan, cells: Any) -> NDArray[Any]:
+    target = plan.target
     try:
         y = target.encode(cells)
     except BadCellError as bad:
-        _encode_target(made, cells.slice(0, bad.row))  # a label may be missing in an earlier row
+        _encode_target(plan, cells.slice(0, bad.row))  # a label may be missing in an earlier row
         raise
     gaps = y == target.none
-    if made.encoding.missing != "drop" and gaps.any():
+    if plan.encoding.missing != "drop" and gaps.any():
         raise BadCellError(int(gaps.argmax()), target.column, "", "a label")
     return y
 
 
-def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> Data:
-    examples, rows = encode_rows(made, table, source.name)
+def _read_in_memory(source: Source, layout: Layout, table: Any, plan: Plan) -> Data:
+    examples, rows = encode_rows(plan, table, source.name)
     if len(rows) == 0:
         raise DataError(f"{source.name}: {NO_ROW_LEFT}. ", KEEP_ROWS)
 
@@ -516,7 +516,7 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, made: Plan) -> D
         header = kind == "CSV" and csv.find_dialect(source, layout).header
         return 1 + header if source.count_lines() == table.num_rows + header else None
 
-    return Data(source.name, examples, rows, made, table, first_line)
+    return Data(source.name, examples, rows, plan, table, first_line)
 
 
 def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
@@ -526,7 +526,7 @@ def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> C
 
 
 def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
-    """Return a layout that reads the requested categories and texts as strings.
+    """Return a layout in which columns requested as categories or text are strings.
 
     Raises UsageError on a column that does not exist, before all rows are read.
     """
@@ -541,7 +541,7 @@ def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout
 def locate_errors(
     source: Source, layout: Layout, start: int = 0, advice: str | Message | None = None
 ) -> Iterator[None]:
-    """Name file, row and remedy in errors about cells in the `with` block."""
+    """Add file, row and remedy to errors about cells that the `with` block raises."""
     try:
         yield
     except BadCellError as bad:

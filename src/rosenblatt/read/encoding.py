@@ -28,7 +28,7 @@ from rosenblatt.read.columns import (
     cell_as_text,
     decode_text,
     flatten,
-    is_moment,
+    is_date_or_time,
     is_text,
     null_where,
     unusable_content,
@@ -80,12 +80,12 @@ class Encoding:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix, as for many features with columns of words or entries."""
+        """Whether X is a CSR matrix, as it is with many words or LIBSVM entries."""
         mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
         return mostly_zeros and len(self.features) >= WIDE
 
     def types(self, strict: bool) -> dict[str, Any]:
-        """Return the type that each column is read as, by name.
+        """Return the Arrow types to read the columns in, as a dict.
 
         It is text if invalid numbers count as missing.
         """
@@ -182,7 +182,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """Target column and its labels; of two, the second is the positive class.
+    """Target column and its labels; the second of two labels is the positive class.
 
     With `others`, the negative class is every label but the positive one, named "not setosa".
 
@@ -279,7 +279,7 @@ def plain_labels(cells: Any) -> Any:
 
 
 def _equal_to_label(values: Any, label: Label) -> Any:
-    """Return a mask of the values that equal a label; text may spell a number."""
+    """Return a mask of the values that equal a label, also as text that spells a number."""
     if not pa.types.is_string(values.type):
         if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
             return pa.array(np.zeros(len(values), dtype=bool))
@@ -300,7 +300,7 @@ def spell_label(label: Label) -> str:
 
 
 def check_columns_present(names: Sequence[str], needed: Iterable[str], name: str) -> None:
-    """Raise DataError if a needed column is not among the names."""
+    """Raise DataError if a table lacks a column that is needed."""
     there = set(names)
     for one in needed:
         if one not in there:
@@ -311,7 +311,7 @@ def _column_cells(table: Any, column: Column, name: str) -> Any:
     if column.name not in table.schema.names:  # as the policy "zero" allows
         return pa.nulls(table.num_rows, pa.string())
     cells = decode_text(table.column(column.name), column.name)
-    if isinstance(column, Category) and is_moment(cells.type):
+    if isinstance(column, Category) and is_date_or_time(cells.type):
         return as_text(cells)
     unknown = unusable_content(cells.type)
     if unknown and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
@@ -328,7 +328,7 @@ class UnseenCategories:
     Examples
     --------
     >>> unseen = UnseenCategories(Encoding((Category("color", ("blue", "red")),)))
-    >>> unseen.take(pa.table({"color": ["teal", "red", "mauve", "teal"]}))
+    >>> unseen.add(pa.table({"color": ["teal", "red", "mauve", "teal"]}))
     >>> print(*unseen.sentences())
     3 rows have a value of column "color" that no training row has: "teal" (2) and "mauve" (1).
     """
@@ -338,7 +338,7 @@ class UnseenCategories:
         self.rows = dict.fromkeys((column.name for column in self.columns), 0)
         self.values: dict[str, Counter[str]] = {name: Counter() for name in self.rows}
 
-    def take(self, table: Any) -> None:
+    def add(self, table: Any) -> None:
         """Count the rows of a table or record batch that have an unknown category."""
         for column in self.columns:
             if column.name not in table.schema.names:
@@ -385,7 +385,7 @@ APART = 8  # padding of columns, against cache conflicts at round distances
 def interleave_columns(
     columns: Sequence[NDArray[Any]], dtype: Any = np.float64
 ) -> tuple[NDArray[Any], float]:
-    """Combine columns into a 2-d array; also return its sum of squares.
+    """Combine columns into a 2-d array; also return the sum of the squares of its entries.
 
     The sum is NaN or infinite if any entry is.
 

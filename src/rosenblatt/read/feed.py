@@ -161,7 +161,7 @@ def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], K
 def encode_value(
     name: str, kind: str, value: Any, stop_words: Collection[str] = VOCABULARY.stop_words
 ) -> Iterator[tuple[str, float]]:
-    """Yield the features of a value that is not numeric; none if it is missing.
+    """Yield the names and values of the features of a non-numeric value.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def encode_value(
 
 
 def describe_kinds(kinds: Kinds) -> list[str | Message]:
-    """Return a list with a note on the columns that are not numeric, if there are any."""
+    """Return notes for the user about the columns that are not numeric."""
     parts = []
     for kind, words in KIND_WORDS.items():
         names = [quote_column(name) for name, k in kinds.items() if k == kind]
@@ -202,8 +202,8 @@ def describe_kinds(kinds: Kinds) -> list[str | Message]:
     if not parts:
         return []
     parameters = Parameter("number"), ", ", Parameter("category"), " and ", Parameter("text")
-    judged = f"judged by the first value: {'; '.join(parts)}; "
-    return [Message(judged, *parameters, " choose otherwise.")]
+    guesses = f"guessed from the first value: {'; '.join(parts)}; "
+    return [Message(guesses, *parameters, " override this.")]
 
 
 # Rows, labels and bad lines of a chunk.
@@ -231,8 +231,8 @@ class Batch:
     bad: list[BadLine] = field(default_factory=list)
     raw: bool = False  # whether the kinds of the columns are still to be decided
 
-    def without(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
-        """Return a copy with additional bad lines and other changed fields."""
+    def with_bad_lines(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
+        """Return a copy with additional bad lines and changes to other fields."""
         begin = self.chunk.begin.lines
         bad = [
             BadLine(begin + at + 1, self.chunk.line(at), shorten(why.rstrip("."), LETTERS))
@@ -245,7 +245,7 @@ class Batch:
 def parse_by_halves(
     chunk: Chunk, parse: Callable[[Chunk], T], reasons: dict[int, str], at: int = 0
 ) -> Iterator[tuple[int, T]]:
-    """Parse lines together, or in smaller and smaller parts to find bad lines.
+    """Parse lines together; halve them repeatedly to find lines that cannot be parsed.
 
     Yields the first line of each part and what was parsed; `reasons` collects the bad lines.
     """
@@ -306,7 +306,7 @@ def read_columns(
     if not feed.kinds:
         if not good.all():
             X, y, positions = X[good], y[good], positions[good]
-        return batch.without(reasons, X=X, y=y, lines=positions, names=names)
+        return batch.with_bad_lines(reasons, X=X, y=y, lines=positions, names=names)
     others = {name: table.column(name).to_pylist() for name in feed.kinds}
     labels, rows = y.tolist(), []
     for row in np.flatnonzero(good).tolist():
@@ -321,7 +321,7 @@ def read_columns(
             rows.append((at, x, None if is_missing(labels[row]) else labels[row]))
         except ValueError as error:
             reasons[at] = str(error)
-    return batch.without(reasons, rows=rows)
+    return batch.with_bad_lines(reasons, rows=rows)
 
 
 def read_labels(column: Any, parse: Callable[[str], Any] | None = None) -> NDArray[Any]:

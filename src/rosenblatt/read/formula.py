@@ -43,7 +43,7 @@ SAFE = (
 )
 
 
-class Built(NamedTuple):
+class Design(NamedTuple):
     """Design matrix and target that a formula builds from the complete rows of a table."""
 
     X: Any  # a CSR matrix, or an array where columns are few
@@ -111,7 +111,7 @@ class Formula:
         """Whether the design has an intercept; with fixed effects it has none."""
         return not self.effects and any(not term.factors or term == "1" for term in self.right)
 
-    def build(self, table: Any, intercept: str | None) -> Built:
+    def build(self, table: Any, intercept: str | None) -> Design:
         """Build the design matrix and the target from an Arrow table.
 
         `intercept` is the name of the intercept, or None to leave it out. Rows are left out, as in
@@ -173,11 +173,11 @@ class Formula:
             problem = f": {names[X.indices[bad[0]]]} is {X.data[bad[0]]}; give finite numbers."
             raise RowError("the formula, ", int(rows[kept[row]]), problem)
         y = y.iloc[kept]
-        return Built(X, tuple(names), y.iloc[:, 0] if y.shape[1] == 1 else y, rows[kept])
+        return Design(X, tuple(names), y.iloc[:, 0] if y.shape[1] == 1 else y, rows[kept])
 
 
 def _targets(expressions: list[str]) -> tuple[str, ...]:
-    """Return the target columns of a formula, or () if the target is computed, as in log(y)."""
+    """Return the names of the target columns, or () if the target is computed, as in log(y)."""
     if len(expressions) == 1 and (pair := PAIR.fullmatch(expressions[0])):
         expressions = [pair[1], pair[2]]
     found = [COLUMN.fullmatch(one) for one in expressions]

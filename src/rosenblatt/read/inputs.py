@@ -198,7 +198,7 @@ def read_examples(
 
 @contextmanager
 def explain_parameters(function: Callable[..., Any]) -> Iterator[None]:
-    """Rewrite errors in the `with` block about parameters that `function` lacks."""
+    """Rewrite errors that suggest parameters which `function` does not have."""
     known = signature(function).parameters
     try:
         yield

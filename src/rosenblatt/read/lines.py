@@ -113,7 +113,7 @@ def conform_json(source: Source, batch: Any, schema: Any) -> Any:
 
 
 def _with_text(schema: Any, names: set[str]) -> Any:
-    """Return the schema with the numeric columns in `names` as text."""
+    """Return a schema in which the numeric columns in `names` are text."""
     for i, field in enumerate(schema):
         if field.name in names and field.type in (pa.int64(), pa.float64()):
             schema = schema.set(i, pa.field(field.name, pa.string(), metadata=AS_TEXT))
@@ -233,7 +233,7 @@ def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
-    """Split LIBSVM lines into labels and entries; also return the line of each row.
+    """Split LIBSVM lines into labels and entries; also return the line number of each row.
 
     Lines are counted from 0. The label is null where it is missing or a question mark. Comments and
     blank lines are not rows.
@@ -250,7 +250,7 @@ def split_libsvm(data: bytes) -> tuple[Any, NDArray[np.intp]]:
 
 
 def unify_libsvm(source: Source, batches: Iterable[Any]) -> Any:
-    """Return the schema of a LIBSVM file, with numeric labels if all are numbers."""
+    """Return the schema of a LIBSVM file, whose labels are numeric if all of them are numbers."""
     labels = find_types(batches, [LABEL], kinds=(pa.int64(), pa.float64(), pa.string()))
     return pa.schema({**labels, ENTRIES: pa.string()})
 
@@ -269,7 +269,7 @@ class JsonFeed:
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk, as tables if all of its values are numbers.
+        """Read the rows of a chunk, as arrays where all values are numbers.
 
         A chunk with other values is split into halves, down to lines that are read one by one. All
         lines of a large chunk are read one by one if its first and last lines have other values.
@@ -285,7 +285,7 @@ class JsonFeed:
         return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
 
     def _read_table(self, chunk: Chunk) -> Batch | None:
-        """Read lines as a table of numbers, or return None if that may change a value."""
+        """Read lines as an array of numbers; return None if that could change a value."""
         # Every line is one flat object if exactly one object begins and ends in each line.
         data, ends = chunk.data, chunk.ends
         marks = np.frombuffer(data, dtype=np.uint8)
@@ -335,7 +335,7 @@ class JsonFeed:
                 rows.append((at, row, y))
             except (ValueError, OverflowError) as error:
                 reasons[at] = str(error)
-        return Batch(chunk, raw=True).without(reasons, rows=rows)
+        return Batch(chunk, raw=True).with_bad_lines(reasons, rows=rows)
 
     def check_target(self, some_lines: Iterable[bytes]) -> None:
         """Raise UsageError if no line has the target column."""
@@ -356,14 +356,14 @@ class JsonFeed:
 
 @dataclass(frozen=True)
 class LibsvmFeed:
-    """Reader of the rows of a LIBSVM stream; rows without a label are only predicted."""
+    """Reader of a LIBSVM stream; rows without a label are predicted but not trained on."""
 
     def read(self, chunk: Chunk) -> list[Batch]:
         """Read the rows of a chunk, with indices as the names of features."""
         reasons: dict[int, str] = {}
         parts = parse_by_halves(chunk, self._parse, reasons)
         rows = [(first + at, x, y) for first, part in parts for at, x, y in part]
-        return [Batch(chunk).without(reasons, rows=rows)]
+        return [Batch(chunk).with_bad_lines(reasons, rows=rows)]
 
     def _parse(self, chunk: Chunk) -> list[tuple[int, dict[Hashable, Any], Any]]:
         batch, positions = split_libsvm(chunk.data)

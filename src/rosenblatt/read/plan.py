@@ -29,13 +29,13 @@ from rosenblatt.read.columns import (
     Column,
     Entries,
     Flag,
+    FormattedNumber,
     Number,
     Vocabulary,
     Words,
-    Written,
     count_cells_with,
     is_bytes,
-    is_moment,
+    is_date_or_time,
     is_text,
     split_words,
     unusable_content,
@@ -64,7 +64,7 @@ Style = tuple[str, str]  # decimal mark and unit of formatted numbers
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Options for the columns; an empty option is decided from the data."""
+    """User options for the columns; what they leave open is decided from the data."""
 
     target: str | None = None
     positive: str | None = None
@@ -88,9 +88,9 @@ class Plan:
     notes: tuple[str | Message, ...] = ()
 
 
-def options_from_plan(options: ColumnOptions, made: Plan) -> ColumnOptions:
-    """Return options that encode other rows with the columns of a plan."""
-    columns, target = made.encoding.columns, made.target
+def options_from_plan(options: ColumnOptions, plan: Plan) -> ColumnOptions:
+    """Return options that encode other rows in the same columns as a plan."""
+    columns, target = plan.encoding.columns, plan.target
     return ColumnOptions(
         target.column,
         spell_label(target.names[1]) if target.others else None,
@@ -122,7 +122,7 @@ def make_plan(table: Any, options: ColumnOptions, name: str) -> Plan:
 def decide_columns(
     table: Any, features: dict[str, ColumnStatistics], options: ColumnOptions, name: str
 ) -> tuple[tuple[Column, ...], tuple[str | Message, ...]]:
-    """Decide the features of a table; return their columns and notes for the user."""
+    """Decide how columns are encoded as features; also return notes for the user."""
     empty = {n: stats for n, stats in features.items() if stats.is_empty}
     notes: list[str | Message] = []
     if empty:
@@ -179,7 +179,7 @@ def collect_statistics(
             continue
         request = forced.get(n, "")
         # Bytes are text, and so are dates that are categories.
-        if is_bytes(kind) or (is_moment(kind) and request == "category"):
+        if is_bytes(kind) or (is_date_or_time(kind) and request == "category"):
             kind = pa.string()
         most: int | None = FEW if not request and is_text(kind) else 0  # values to keep
         if request == "category" or (most and pa.types.is_dictionary(kind)):
@@ -302,7 +302,7 @@ def _find_target(
 
 
 def _could_be_labels(stats: ColumnStatistics) -> bool:
-    """Check whether a column has few values, which look like labels."""
+    """Check whether a column has few values, and they look like labels."""
     labels = _sort_labels(stats)
     if not 2 <= len(labels) <= FEW:
         return False
@@ -356,7 +356,7 @@ def _sort_labels(stats: ColumnStatistics) -> list[Any]:
 
 
 def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
-    """Raise DataError if three or more values do not look like class labels."""
+    """Raise DataError if values look like measurements or names, not class labels."""
     shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
     text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
     spelled: dict[str, list[Any]] = {}
@@ -375,9 +375,9 @@ def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Para
     parts = numbers and any(math.isinf(label) or label != round(label) for label in labels)
     rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them occur once
     if parts or rare or (numbers and len(labels) > FEW):
-        what = "measured rather than named" if numbers else "names rather than labels"
+        what = "measurements" if numbers else "names"
         raise DataError(
-            f"{text} in {plural(rows, 'row')}, which look {what}. Give ",
+            f"{text} in {plural(rows, 'row')}, which look like {what}, not labels. Give ",
             *(Parameter("target"), " for another column, "),
             *(
                 with_label("positive", spell_label(labels[-1])),
@@ -408,7 +408,7 @@ def _find_label(given: str, labels: list[Any], column: str) -> Any:
 
 
 def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, str]:
-    """Return the columns that options read as numbers, categories or text."""
+    """Return the kind (number, category or text) that the user requests for columns."""
     forced: dict[str, str] = {}
     for kind, given in (
         ("number", options.numbers),
@@ -435,7 +435,9 @@ def _decide_kinds(
             check_readable(stats.type, name, n)
     kinds = {n: stats.kind for n, stats in all_stats.items()}
     if options.known is not None:
-        return kinds, {c.name: (c.decimal, c.mark) for c in options.known if isinstance(c, Written)}
+        return kinds, {
+            c.name: (c.decimal, c.mark) for c in options.known if isinstance(c, FormattedNumber)
+        }
     # One column shows how all numbers of the file are written.
     certain = any(
         s.styles.certain_commas and s.has_commas for s in all_stats.values() if not s.requested
@@ -468,7 +470,7 @@ def _make_column(stats: ColumnStatistics, name: str, kind: str, style: Style | N
         return Category(name, tuple(sorted(stats.values)))
     if style is not None:
         moments = stats.styled[style[0]] if is_text(stats.type) else stats.moments
-        return Written(name, *moments.mean_and_spread(), *style)
+        return FormattedNumber(name, *moments.mean_and_spread(), *style)
     return (Flag if pa.types.is_boolean(stats.type) else Number)(
         name, *stats.moments.mean_and_spread()
     )
@@ -492,9 +494,9 @@ def _select_words(
 
 
 def check_readable(kind: Any, name: str, column: str) -> None:
-    """Raise DataError if a column has a type that no feature can have."""
+    """Raise DataError if the type of a column cannot be encoded as features."""
     if unknown := unusable_content(kind):
-        also = (", or ", with_column("category", column)) if is_moment(kind) else ()
+        also = (", or ", with_column("category", column)) if is_date_or_time(kind) else ()
         raise DataError(
             f"{name}, {quote_column(column)}: {unknown}, which are neither numbers nor words. ",
             *("Give ", with_column("ignore", column), *also, "."),
@@ -518,10 +520,10 @@ def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> Co
 
 
 def check_plan(claimed: Plan, found: Plan) -> Plan:
-    """Return the plan of the data, with its columns and labels ordered as in the proof.
+    """Check that data have the columns of a proof; return their plan in the proof's order.
 
-    Raises PlanMismatchError if they differ. The data must have been read with the options of
-    `options_to_verify`, which keep all words.
+    Raises PlanMismatchError if the columns or labels differ. The data must have been read with the
+    options of `options_to_verify`, which keep all words.
     """
     by_name = {column.name: column for column in found.encoding.columns}
     columns, notes = [], list(found.notes)

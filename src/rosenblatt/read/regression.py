@@ -94,7 +94,7 @@ class Regression:
 
     @property
     def given(self) -> tuple[Any, Any]:
-        """The first two arguments of `separation`: X and y, or a formula and its table."""
+        """First two arguments of `separation`: X and y, or a formula and its table."""
         formula = self.plan.formula
         return (self.frame, self.y) if formula is None else (formula, self.frame)
 
@@ -183,7 +183,7 @@ def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> 
 
 
 def find_targets(names: Sequence[str], given: str) -> tuple[str, ...]:
-    """Find the target column, or two target columns with a comma between their names."""
+    """Find the target column, or two target columns separated by a comma."""
     if given in names or "," not in given:
         return (find_column(names, given, "target"),)
     found = tuple(find_column(names, one.strip(), "target") for one in given.split(","))

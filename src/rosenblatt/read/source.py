@@ -102,7 +102,7 @@ class Source:
         return size if self.compression is None else UNPACKED * size
 
     def open(self) -> Any:
-        """Open the decompressed bytes as a PyArrow stream that keeps few bytes in memory."""
+        """Open the decompressed bytes as a PyArrow stream, which needs little memory."""
         try:
             if self.compression in (None, "gzip", "zstd"):
                 return pa.input_stream(self.path, compression=self.compression)
@@ -113,7 +113,7 @@ class Source:
             raise make_open_error(self.name, error) from None
 
     def open_seekable(self) -> Any:
-        """Open the decompressed bytes for seeking, which formats with a footer need."""
+        """Open the decompressed bytes as a seekable file, which Parquet and Arrow need."""
         if self.compression is not None:
             return pa.BufferReader(b"".join(self.blocks()))
         try:
@@ -171,7 +171,7 @@ class Source:
 
 
 class TextCheck:
-    """Filter for blocks of text that refuses very long lines."""
+    """Filter that removes the byte-order mark of a text, and refuses very long lines."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -198,7 +198,7 @@ class TextCheck:
 
 
 class WholeLines:
-    """Iterator that regroups blocks of bytes into whole lines; `rest` is an unfinished line."""
+    """Iterator that regroups blocks of bytes into whole lines; `rest` holds unfinished lines."""
 
     def __init__(self, blocks: Iterable[bytes], cut: Callable[[bytes], int] | None = None) -> None:
         self.blocks = blocks
@@ -384,7 +384,7 @@ def batch_bytes() -> int:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of memory that the tightest limit leaves; None if unknown."""
+    """Return the bytes of memory that are free within all limits; None if unknown."""
     left = []
     available = _fields("/proc/meminfo").get("MemAvailable")
     if available is not None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from rosenblatt.errors import DataError, Message, OpenError, Parameter, UsageError, make_open_error
 from rosenblatt.read import csv
 from rosenblatt.read.columnar import ArrowFeed, parquet_batches
-from rosenblatt.read.columns import is_moment, is_text
+from rosenblatt.read.columns import is_date_or_time, is_text
 from rosenblatt.read.csv import CsvFeed
 from rosenblatt.read.feed import (
     FLAGS,
@@ -61,7 +61,7 @@ Some = TypeVar("Some", Chunk, RowChunk)
 class RowStream:
     """Stream of the rows of a Parquet file."""
 
-    waits: Place | None = None  # there are no unfinished rows
+    unfinished: Place | None = None  # there are no unfinished rows
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -74,19 +74,19 @@ class RowStream:
             self.checksum_of_end = hashlib.sha256(file.read()).hexdigest()
 
     def go_to(self, place: Place, expected: str) -> None:
-        """Raise DataError if the checkpoint was written for a file with other content."""
+        """Check that a checkpoint belongs to this file; raise DataError if it does not."""
         if expected != self.checksum_of_end:
             raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
 
     def checksum(self) -> str:
-        """Return the checksum of the end of the file, which lists all of its parts."""
+        """Return the checksum of the end of the file, where Parquet has its metadata."""
         return self.checksum_of_end
 
-    def passed(self, rows: RowChunk) -> None:
+    def update_checksum(self, rows: RowChunk) -> None:
         """Do nothing, because the checksum of a Parquet file is the same at every place."""
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[RowChunk]:
-        """Yield the rows from `begin` on in batches, also cut at multiples of `every` rows."""
+        """Yield the rows from `begin` on in chunks, split at multiples of `every` rows."""
         place = begin
         for batch in filter(len, parquet_batches(self.source, Layout(), begin.lines)):
             for rows in _cut_at_multiples(RowChunk(batch, place), every):
@@ -140,7 +140,7 @@ class LineStream:
         return self.first[: self.first.rfind(b"\n") + 1] or self.first
 
     def more(self) -> bool:
-        """Read more bytes into the buffer of `head`; return False if there are no more."""
+        """Read more bytes for `head` to return; return False at the end of the stream."""
         block = self._read()
         self.first += block
         return bool(block)
@@ -179,7 +179,7 @@ class LineStream:
         return hashlib.sha256(self.tail).hexdigest()
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
-        """Yield the lines from `begin` on in chunks, also cut at multiples of `every` lines."""
+        """Yield the lines from `begin` on in chunks, split at multiples of `every` lines."""
         first, self.first = self.first, b""
         blocks = chain((first,), iter(self._read, b""))
         self.place, self.lines = begin, WholeLines(blocks)
@@ -192,11 +192,11 @@ class LineStream:
                 self.place = chunk.end
 
     @property
-    def waits(self) -> Place | None:
+    def unfinished(self) -> Place | None:
         """Place where the unfinished last line begins, or None."""
         return self.place if any(self.lines.rest) else None
 
-    def passed(self, chunk: Chunk) -> None:
+    def update_checksum(self, chunk: Chunk) -> None:
         """Include a processed chunk in the checksum."""
         self._remember(chunk.data)
 
@@ -219,7 +219,7 @@ class LineStream:
             if block or now or not (self.follow and self.regular):
                 return block
             if os.fstat(self.fd).st_size < os.lseek(self.fd, 0, os.SEEK_CUR):
-                raise DataError(f"{self.name} has become shorter while it was followed.")
+                raise DataError(f"{self.name} became shorter while it was being followed.")
             time.sleep(POLL_SECONDS)
 
 
@@ -251,7 +251,7 @@ Detected = tuple[Any, Kinds, Place, list[str | Message]]
 
 
 def detect_feed(source: LineStream | RowStream, layout: Layout, options: ColumnOptions) -> Detected:
-    """Decide how to read a stream, from the options and its first lines."""
+    """Decide how to read a stream, from the options and the first lines of the stream."""
     if isinstance(source, RowStream):
         return _detect_parquet(source, options)
     kind = format_of(source, layout)
@@ -315,7 +315,7 @@ def _detect_csv(source: LineStream, layout: Layout, options: ColumnOptions) -> D
 def _first_kinds(
     source: LineStream, feed: CsvFeed, header: int, requested: Kinds
 ) -> tuple[Kinds, int]:
-    """Decide the kind of each column by its first value; also return the lines read.
+    """Decide the kind of each column by its first value; also return the number of lines read.
 
     Lines are read until each column has a value, but not more than FIRST_LINES lines.
     """
@@ -348,7 +348,7 @@ def _detect_parquet(source: RowStream, options: ColumnOptions) -> Detected:
     columns = _find_features(names, target, options.ignore)
     for name in (target, *columns):
         kind = schema.field(name).type
-        if not (requested.get(name) == "category" and is_moment(kind)):
+        if not (requested.get(name) == "category" and is_date_or_time(kind)):
             check_readable(kind, source.name, name)
     guessed = {}
     for name in columns:

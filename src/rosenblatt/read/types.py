@@ -54,7 +54,7 @@ LONG = r"\d{16}"  # integers with fewer digits are exact in float64
 def find_types(
     batches: Iterable[Any], names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
 ) -> dict[str, Any]:
-    """Find the type of each column: the first of `kinds` that fits all cells."""
+    """Return the type of each column, the first of `kinds` that fits all of its cells."""
     fitting = {name: tuple(kinds) for name in names}
     for batch in batches:
         for name, known in fitting.items():
@@ -66,7 +66,7 @@ def find_types(
 def convert_to_fitting_types(
     cells: Any, kinds: Sequence[Any] = TYPES, decimal: str = "."
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield each of the types that fits all cells, with the cells converted to it.
+    """Yield each type that fits all cells, together with the converted cells.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def convert_to_fitting_types(
 
 
 def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
-    """Convert text to a type; raise ArrowInvalid if a cell does not fit.
+    """Convert a column of text to an Arrow type; raise ArrowInvalid if a cell does not fit.
 
     Missing cells become null. If doubles cannot represent the integers that are written, the cells
     stay text, so that a later error can quote the cell.
@@ -158,7 +158,7 @@ def _cast(cells: Any, kind: Any, decimal: str) -> Any:
 
 
 def _with_points(cells: Any, decimal: str) -> Any:
-    """Replace the decimal mark by a point; a cell that has a point becomes invalid."""
+    """Replace the decimal mark by a point; make cells invalid that already have a point."""
     if decimal == ".":
         return cells
     cells = pc.replace_substring(cells.cast(pa.string()), ".", " ")
@@ -196,7 +196,7 @@ def split_rows(table: Any) -> Iterator[Any]:
 
 
 def add_distinct(values: dict[Any, None], new: Any, most: int | None) -> None:
-    """Add distinct values to those kept so far, until they are more than `most`."""
+    """Add new distinct values to `values`, until it has more than `most`."""
     if most is None:
         values.update(dict.fromkeys(new.to_pylist()))
     elif len(values) <= most:
@@ -219,14 +219,14 @@ class Moments:
         self.high = max(self.high, float(numbers.max()))
         numbers = np.concatenate((self.rest, numbers)) if len(self.rest) else numbers
         whole = len(numbers) // RUN * RUN
-        self.runs += [_run(numbers[i : i + RUN]) for i in range(0, whole, RUN)]
+        self.runs += [_summarize(numbers[i : i + RUN]) for i in range(0, whole, RUN)]
         self.rest = numbers[whole:].copy()
 
     def mean_and_spread(self) -> tuple[float, float]:
         """Return the mean and the standard deviation (1 if all numbers are equal)."""
         if not self.low < self.high:
             return (self.low if math.isfinite(self.low) else 0.0), 1.0
-        runs = [*self.runs, _run(self.rest)] if len(self.rest) else self.runs
+        runs = [*self.runs, _summarize(self.rest)] if len(self.rest) else self.runs
         unit, count = max(e for *_, e in runs), sum(n for n, *_ in runs)
         means = [math.ldexp(mean, e - unit) for _, mean, _, e in runs]
         mean = math.fsum(run[0] * m for run, m in zip(runs, means, strict=True)) / count
@@ -236,8 +236,8 @@ class Moments:
         return math.ldexp(mean, unit), spread if spread > 0 else 1.0
 
 
-def _run(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
-    """Return count, mean and sum of squared deviations of numbers / 2^e, and e."""
+def _summarize(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
+    """Return n, mean and sum of squared deviations of the numbers divided by 2^e, and e."""
     n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
     parts = [numbers[i : i + PART] for i in range(0, n, PART)]
     mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
@@ -286,7 +286,7 @@ class ColumnStatistics:
 
     @property
     def has_commas(self) -> bool:
-        """Whether most cells are numbers with a comma, and so are read as text."""
+        """Whether most cells are numbers with a comma, which were read as text."""
         if not is_text(self.type) or self.numeric >= MOSTLY * self.present:
             return False
         return self.styles.commas >= MOSTLY * self.present

@@ -267,7 +267,7 @@ class PredictionCounts:
             self.rows += len(codes)
             self.counts += np.bincount(np.maximum(predicted, 0), minlength=len(self.labels))
             self.empty += len(codes) - len(predicted)
-            self.unseen.take(batch)
+            self.unseen.add(batch)
             column = self.target.column
             if self.compared and column in batch.schema.names:
                 self._compare(batch.column(column), codes)
