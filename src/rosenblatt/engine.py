@@ -158,8 +158,8 @@ def plain_at_first() -> Iterator[None]:
         _done_in_python.reset(token)
 
 
-def for_one_job() -> bool:
-    """Return whether kernels run inside `plain_at_first`."""
+def inside_plain_at_first() -> bool:
+    """Return whether the caller runs inside a `plain_at_first` block."""
     return _done_in_python.get() is not None
 
 
@@ -421,7 +421,7 @@ def wait_for(futures: Iterable[Future[Any]]) -> None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside a `with` block, beside threads of our own.
+    """Limit BLAS to one thread inside a `with` block that runs threads itself.
 
     BLAS threads wait for each other by spinning, which beside other work is ten times slower.
     """

@@ -146,7 +146,7 @@ class Examples(Blocks):
         return self
 
     def _plain(self, square: float) -> bool:
-        """Return whether entries with this mean square need no scaling."""
+        """Return whether entries with this mean square can be used without dividing by `unit`."""
         low, high = _PLAIN_SQUARES
         return low < square + self.x0 * self.x0 < high
 
@@ -227,13 +227,13 @@ class Examples(Blocks):
             yield rows[0], self.X[some].astype(np.float64, copy=False), self.y[some]
 
     def split(self, rows: Any) -> Iterator[Any]:
-        """Split row numbers into batches of rows that fit into the cache."""
+        """Split row numbers into batches whose rows fit into the processor's cache."""
         step = max(1, BATCH // max(1, self.entries_per_row))
         for start in range(0, len(rows), step):
             yield rows[start : start + step]
 
     def merged(self) -> Examples:
-        """Return the examples with the entries that a CSR matrix stores twice added up."""
+        """Return the examples after adding up duplicate entries of a CSR matrix."""
         X = sum_duplicates(self.X)
         if X is self.X:
             return self
@@ -257,7 +257,7 @@ class Examples(Blocks):
 
     @property
     def entries_per_row(self) -> int:
-        """Average number of multiplications that the scores of a row take, for all labels."""
+        """Average number of multiplications to score a row for all labels."""
         return self.vectors * (1 + int(self.numbers.size) // max(1, self.n))
 
     @property
@@ -274,7 +274,7 @@ class Examples(Blocks):
 
     @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Smallest NumPy integer type that holds all row numbers and numbers of updates."""
+        """Integer type of row numbers and update codes: uint32 if it can hold them, else uint64."""
         return np.uint32 if self.n * self.vectors < 2**32 else np.uint64
 
     @property
@@ -311,9 +311,9 @@ class Examples(Blocks):
 
     @functools.cached_property
     def unit(self) -> float:
-        """Power of two near the largest entry if entries are extreme, else 1.
+        """Power of two by which training divides very large or very small entries, else 1.
 
-        Training divides rows by it: the updates are the same, but scores of features around 1e200
+        Dividing all rows by it does not change the updates, and scores of features around 1e200
         or 1e-200 neither overflow nor underflow.
         """
         numbers = self.numbers
@@ -327,7 +327,7 @@ class Examples(Blocks):
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
     def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
-        """Return the rows as the kernels take them, for the learning rate `eta`."""
+        """Convert the rows to the form that kernels take, for the learning rate `eta`."""
         length = eta / self.unit
         if length == 1 and self.weights is None and not self.multiclass:
             return kernel_rows(self.X, self.x0, self.y)
@@ -373,9 +373,9 @@ class Examples(Blocks):
         return np.bincount(self.places, minlength=self.k)
 
     def encode_updates(self, rows: NDArray[Any], competitors: NDArray[Any] | None) -> NDArray[Any]:
-        """Combine row numbers n and competing labels r into numbers of updates, n·K + r.
+        """Encode each update by row n against competing label r as one integer, n·K + r.
 
-        For two labels, the number of an update is the row number.
+        For two labels, the code of an update is the row number.
         """
         if not self.multiclass:
             return rows
@@ -384,7 +384,7 @@ class Examples(Blocks):
         return made + competitors.astype(self.row_type)
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        """Split numbers of updates into row numbers and, for K > 2, competing labels."""
+        """Decode updates into row numbers and, for K > 2, competing labels."""
         if not self.multiclass:
             return made, None
         rows, competitors = np.divmod(made, made.dtype.type(self.k))
@@ -537,7 +537,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the values of row n, then x0, with the positions of their weights in w.
+    """Return the weight positions and the values of the entries of row n, followed by x0.
 
     A position repeats if a CSR matrix stores an entry twice.
     """
@@ -552,7 +552,7 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> rowformats.Dense | rowformats.Sparse:
-    """Return part of a checked table as the kernels take it, in read-only arrays."""
+    """Convert rows of a checked table (default: all) to the read-only arrays that kernels take."""
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False
@@ -573,7 +573,7 @@ def kernel_rows(
 def joint_rows(
     rows: rowformats.Dense | rowformats.Sparse, label: NDArray[np.int32], K: int
 ) -> rowformats.Joint:
-    """Return rows with K labels as the kernels take them, for one thread at a time."""
+    """Combine rows and their K labels for kernels; threads must not share the result."""
     return rowformats.Joint(rows, _read_only(label), K, np.empty(K))
 
 
@@ -585,7 +585,7 @@ def joint_weights(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def products(
     X: Any, w: NDArray[np.float64], x0: float, signs: NDArray[Any] | None = None
 ) -> NDArray[np.float64]:
-    """Return w·x for each row of a checked table, times the row's sign if signs are given."""
+    """Return w·x for each row of a checked table, multiplied by the row's sign if given."""
     check_width(X, w)
     result = np.empty(X.shape[0])
 

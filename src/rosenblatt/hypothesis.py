@@ -134,7 +134,7 @@ class Hypothesis:
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the number that stands for an update by row n: n itself for two labels."""
+        """Return the code of an update by row n in a trace; for two labels it is n."""
         return n
 
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
@@ -240,7 +240,7 @@ class JointHypothesis(Hypothesis):
         return places
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the number n·K + r for an update by row n against the best competing label r."""
+        """Return the code n·K + r of an update by row n against its best competing label r."""
         competitors = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
         return n * len(self.w) + int(competitors[0])
 
@@ -275,7 +275,9 @@ class JointHypothesis(Hypothesis):
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return each row's score for its label minus the best competing score, and that label.
+        """Return each row's lead over its best competing label, and that label.
+
+        The lead is the score of the row's own label minus that of the competing label.
 
         `s` holds the scores of all labels, and y the position of each row's own label.
         """
@@ -286,7 +288,7 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return a mask of the misclassified rows, followed by the results of `lead`."""
+        """Return a mask of the misclassified rows, their leads and their best competing labels."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 

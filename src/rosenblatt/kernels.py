@@ -26,7 +26,7 @@ def pla(D, order, zero, w, trace, ends):
 
 
 def pocket(D, trace, w, fewest, tolerance):
-    """Repeat updates until w makes fewer than `fewest` mistakes; return their number, or 0."""
+    """Repeat updates until w makes fewer than `fewest` mistakes; return how many, or 0 if never."""
     for t in range(len(trace)):
         n = trace[t]
         add(D, n, w, step(D, n))
@@ -38,7 +38,7 @@ def pocket(D, trace, w, fewest, tolerance):
 def next_mistake(D, order, zero, w, k):
     """Find the first row from position k of `order` that w misclassifies.
 
-    Return the position and the update.
+    Return the position and the code of the update (see `rowformats.mistake`).
     """
     for i in range(k, len(order)):
         n = mistake(D, order[i], w, zero)

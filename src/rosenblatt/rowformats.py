@@ -19,7 +19,7 @@ NONE = -1  # no mistake
 
 
 class Dense(NamedTuple):
-    """Rows of an array, with the constant feature and the signed lengths of updates."""
+    """Rows of an array, the constant feature x0, and the factor of each row in an update."""
 
     X: np.ndarray
     x0: float
@@ -31,7 +31,7 @@ class Plane(Dense):
 
 
 class Sparse(NamedTuple):
-    """Rows of a CSR matrix, with the constant feature and the signed lengths of updates.
+    """Rows of a CSR matrix, the constant feature x0, and the factor of each row in an update.
 
     Indices are unsigned, so that compiled code need not check for negative ones.
     """
@@ -46,7 +46,7 @@ class Sparse(NamedTuple):
 class Joint(NamedTuple):
     """Dense or sparse rows, each with one of K > 2 labels.
 
-    Their steps have no sign. An update by row n against label r has the number n·K + r. It adds x
+    Their steps have no sign. An update by row n against label r has the code n·K + r. It adds x
     in the weights of the row's own label and -x in those of r (Kesler's construction). These long
     rows are never stored.
     """
@@ -105,7 +105,7 @@ def add(D, n, w, a):
 
 
 def step(D, n):
-    """Return eta·s·y, by which row n is multiplied in an update."""
+    """Return the factor of row n in an update: learning rate times sample weight times label."""
     return D.rows.step[n // D.K] if isinstance(D, Joint) else D.step[n]
 
 
@@ -152,7 +152,7 @@ def mistaken(D, n, w, zero):
 
 
 def wrong(s, positive, zero):
-    """Return whether the score s is a mistake for a row with label +1 (`positive`) or -1.
+    """Return whether the score s misclassifies a row labeled +1 (if `positive`) or -1.
 
     The first test has no branch on the label, because processors cannot predict labels.
     """
@@ -162,9 +162,9 @@ def wrong(s, positive, zero):
 
 
 def mistake(D, n, w, zero):
-    """Return the number of the update by row n if w misclassifies it, else NONE.
+    """Return the code of an update by row n if w misclassifies the row, else NONE.
 
-    The number is n itself or, with K > 2 labels, n·K + r for the best competing label r.
+    The code is n itself or, with K > 2 labels, n·K + r for the best competing label r.
     """
     if isinstance(D, Joint):
         return mistake_joint(D, n, w, zero)
@@ -255,7 +255,10 @@ def label_weights_sparse(D, w, k):
 
 
 def add_joint(D, n, w, a):
-    """Add row n // K to the weights of its label; subtract it from the competing label's."""
+    """Add a row to the weights of its label and subtract it from those of a competing label.
+
+    n encodes both: n // K is the row, and n % K is the competing label.
+    """
     row, r = np.int64(n) // D.K, np.int64(n) % D.K
     add(D.rows, row, label_weights(D, w, D.label[row]), a)
     add(D.rows, row, label_weights(D, w, r), -a)

@@ -31,7 +31,7 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """Mark each row of two labels as RIGHT, WRONG or UNDECIDED in `seen`.
+    """Mark each row as RIGHT, WRONG or UNDECIDED in `seen`, for two labels.
 
     A row is UNDECIDED if its squared score is at most share²·‖w‖²·‖x‖² + least, because rounding
     errors could then decide its sign.
@@ -47,7 +47,7 @@ def look(D, w, y, zero, share, least, seen):
 
 
 def look_joint(D, w, y, zero, share, least, seen):
-    """Mark each row of K labels as RIGHT, WRONG or UNDECIDED in `seen`, as `look` does."""
+    """Mark each row as RIGHT, WRONG or UNDECIDED in `seen`, for K > 2 labels."""
     size = 0.0
     for k in range(D.K):
         size = max(size, squared_length(label_weights(D, w, k)))

@@ -282,7 +282,7 @@ def score_rows(table: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def largest_by_row(table: Any, units: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest absolute entry of each row after multiplying columns by their units."""
+    """Return each row's largest absolute entry after multiplying column j by units[j]."""
     if isinstance(table, np.ndarray):
         return np.asarray((np.abs(table) * units).max(axis=1))
     return np.asarray(abs(table).multiply(units).max(axis=1).toarray().ravel())
@@ -397,7 +397,7 @@ def _first_outside(places: NDArray[Any], size: int) -> int | None:
 
 
 def _compact(csr: Any) -> Any:
-    """Return a CSR matrix in the form that SciPy gives to the matrices it builds.
+    """Return a CSR matrix in the form that SciPy's constructors produce.
 
     It has no unused entries, and all its indices are int32 or all are int64.
     """

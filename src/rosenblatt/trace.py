@@ -150,7 +150,7 @@ def keep(D, trace, w, W):
 
 
 def lag(D, rows, missed, u):
-    """Add each update, multiplied by the number of visits before it, to u.
+    """Add each update, multiplied by the number of visits before it, to u, for averaging w.
 
     With V visits in all, w - u/V is the mean of w over them.
     """

@@ -293,7 +293,7 @@ def update_on_first_mistakes(walk: Walk) -> None:
 
 
 def _count_visits(order: Order, updated: Ints, ends: Ints) -> Ints:
-    """Return the number of visits before each update of some epochs, then that of all visits."""
+    """Count the visits to examples before each update, and append the total of all epochs."""
     visits = np.empty(len(updated) + 1, dtype=np.int64)
     begun = np.arange(len(ends)) * len(order)
     np.add(
@@ -428,7 +428,7 @@ class Walk:
         return self.updates_left > 0
 
     def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return a copy of w, an array for updates, and the maximum visits of a kernel call."""
+        """Prepare a kernel call: a copy of w, an empty trace, and the maximum number of visits."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
@@ -500,7 +500,7 @@ class Walk:
         return min(len(updated), self.updates_left)
 
     def count_mistakes(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
-        """Count the mistakes left exactly, and return the first block that has one.
+        """Count the mistakes of w in exact arithmetic, and return the first block that has one.
 
         The block comes with the number of its first row and the rows that w misclassifies.
         """

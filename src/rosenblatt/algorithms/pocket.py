@@ -37,7 +37,7 @@ SMALL = 2**12  # entries of X up to which a loop counts mistakes faster than mat
 
 @dataclass(frozen=True, eq=False)
 class Pocket:
-    """Best weights so far, with the update t and the mistakes of each earlier best w(t)."""
+    """Best weights so far; `history` has t and the mistakes of each w(t) that was the best."""
 
     w: Floats
     history: tuple[tuple[int, float], ...]
@@ -191,7 +191,7 @@ class PocketWalk(Walk):
                 self.stop = "time_limit"
             # Bound on rounding errors in any order of summation, relative to the largest weight.
             small = self.examples.weights is None and self.examples.numbers.size <= SMALL
-            self.small = small and not engine.for_one_job()
+            self.small = small and not engine.inside_plain_at_first()
             share = 8 * (self.examples.longest + 1) * UNIT_ROUNDOFF
             self.tolerance = share * self.examples.length * math.sqrt(self.examples.d + 1)
 
@@ -215,7 +215,7 @@ class PocketWalk(Walk):
         return most - sum(map(len, self.kept))
 
     def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return a copy of w, an array for updates, and the maximum visits of a kernel call."""
+        """Prepare a kernel call: a copy of w, an empty trace, and the maximum number of visits."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().allocate(most)
 
