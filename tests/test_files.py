@@ -8,8 +8,8 @@ from facts import refuses
 import rosenblatt as rb
 from rosenblatt.errors import UsageError, WriteError
 from rosenblatt.files import (
+    check_overwrite,
     keep_apart,
-    keep_others,
     read_checksummed,
     write_checksummed,
     write_text,
@@ -104,10 +104,10 @@ def test_the_longest_name_can_be_written(here):
 
 def test_under_a_default_name_only_our_own_files_are_replaced(here):
     (here / "ours").write_text("<mark>" + "x" * 9000)
-    keep_others("ours", b"<mark>", "a report", "move it")
-    keep_others("nothing", b"<mark>", "a report", "move it")
+    check_overwrite("ours", b"<mark>", "a report", "move it")
+    check_overwrite("nothing", b"<mark>", "a report", "move it")
     with refuses(UsageError, "hard", "move it"):
-        keep_others("hard", b"<mark>", "a report", "move it")
+        check_overwrite("hard", b"<mark>", "a report", "move it")
 
 
 def test_a_file_of_another_kind_is_identified(tmp_path):

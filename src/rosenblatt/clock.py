@@ -30,7 +30,7 @@ class OutOfTimeError(Exception):
 
 
 class _Paused:
-    """Total time of pauses, and the number of threads that pause the clock now."""
+    """Time for which the clock was paused, and the number of threads that pause it now."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -122,7 +122,7 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether a job on this many numbers must stop.
+        """Return whether a job must stop, given how many numbers it works on.
 
         Small jobs always finish.
         """
@@ -244,5 +244,5 @@ class Reporter:
     def mistake_progress(
         self, seconds: float | None, unit: str = "updates"
     ) -> AbstractContextManager[Callable[..., None]]:
-        """Return a context manager that yields a function for progress reports."""
+        """Return a context manager that yields a function to report the mistakes so far."""
         return nullcontext(lambda mistakes, steps, bound=0: None)

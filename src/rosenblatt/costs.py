@@ -19,7 +19,7 @@ NO_POWER = 2**11  # larger than the exponent of any float
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Cost of a mistake on each row, in integers.
+    """Cost of a mistake on each row, as integers with a common unit.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Costs:
         return int(self.each[rows].sum()) if len(rows) else 0
 
     def number(self, cost: int) -> float:
-        """Return a cost as a number to display, if necessary rounded."""
+        """Return a cost as a number to display, rounded if necessary."""
         if self.exponent is None:
             return cost
         try:
@@ -61,7 +61,7 @@ class Costs:
             return math.inf
 
     def number_below(self, cost: int) -> float:
-        """Return a cost as a number that is not above the exact cost."""
+        """Return a cost as a number, rounded down if necessary."""
         if self.exponent is None:
             return cost
         near = min(self.number(cost), sys.float_info.max)
@@ -73,7 +73,7 @@ class Costs:
 
 
 def power_of(weights: NDArray[np.float64]) -> int:
-    """Return the exponent of the largest power of two in all weights."""
+    """Return the exponent of the largest power of two that divides all weights."""
     return int(_factor(weights)[1].min(initial=NO_POWER))
 
 

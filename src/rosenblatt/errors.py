@@ -21,7 +21,7 @@ NOT_FORMATTED = "an f-string would spell the parameters for Python; use Message 
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter that a message names or suggests a value for.
+    """Parameter named in a message, with a suggested value if there is one.
 
     Parameters
     ----------

@@ -20,7 +20,9 @@ FRESH_EXAMPLES = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Result of many runs of PLA on random targets f: updates, and errors of g.
+    """Result of `experiment`: the updates and the error of each run of PLA.
+
+    In each run f is a random target, and g is the hypothesis that PLA finds.
 
     Parameters
     ----------

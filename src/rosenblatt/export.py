@@ -181,7 +181,9 @@ class Graph:
 
 def _convert_stream(graph: Graph, model: OnlinePerceptron) -> Any:
     if len(model.labels) < 2:
-        raise ValueError("this OnlinePerceptron has seen fewer than two labels; learn both first.")
+        raise ValueError(
+            "this OnlinePerceptron has seen fewer than two labels; train it on two first."
+        )
     names: list[Any] = model.state()["features"]
     if all(type(name) is int and 0 <= name < MOST_COLUMNS for name in names):
         names = [*range(max(names, default=0) + 1)]

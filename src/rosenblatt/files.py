@@ -55,7 +55,7 @@ def keep_apart(reads: Mapping[str, str | None], writes: Mapping[str, str | None]
         used[place] = f"the output of {called}"
 
 
-def keep_others(path: str, mark: bytes, what: str, advice: str) -> None:
+def check_overwrite(path: str, mark: bytes, what: str, advice: str) -> None:
     """Raise UsageError if a file exists and is not from rosenblatt."""
     if not os.path.isfile(path):
         return

@@ -50,7 +50,7 @@ def delay_interrupts() -> Iterator[None]:
 
 
 class _Program:
-    """Handlers of Ctrl-C for the command line, and what they have noticed."""
+    """Signal handlers for Ctrl-C on the command line, and their state."""
 
     def __init__(self) -> None:
         self.requested_at: float | None = None
@@ -87,7 +87,7 @@ class _Program:
             handler(AGAIN, frame)
 
     def handle_unraisable(self, lost: Any) -> None:
-        """Raise a KeyboardInterrupt again that a callback or finalizer has lost."""
+        """Raise KeyboardInterrupt again if a callback or finalizer swallowed it."""
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(lost)
         elif hasattr(signal, "setitimer"):

@@ -1,4 +1,4 @@
-"""Models, model files and proof files.
+"""Models that predict, and the files of models and proofs.
 
 The files are readable JSON, which is validated when it is read; no code in it is executed.
 """
@@ -42,7 +42,7 @@ from rosenblatt.read.encoding import POLICIES, Encoding, TargetColumn, spell_lab
 from rosenblatt.read.plan import Plan
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import column_names
-from rosenblatt.text import join_words, quote_column, render_card
+from rosenblatt.text import join_words, plural, quote_column, render_card
 
 # How text becomes words; a word counts only if it has a weight.
 WORDS = {"lower case": True, "word": r"[\p{L}\p{N}_]{2,}"}
@@ -192,7 +192,7 @@ class Model:
             return first.select(table)
         if table.shape[1] != len(self.feature_names_):
             raise ValueError(
-                f"X has {table.shape[1]} features, but this model has "
+                f"X has {plural(table.shape[1], 'feature')}, but this model has "
                 f"{len(self.feature_names_)}; give as many, or a frame with the model's columns."
             )
         return table
@@ -267,7 +267,7 @@ def load(path: str | Path) -> Model:
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file, whatever the number of labels so far."""
+    """Read a model file, even of a stream with too few labels to predict."""
     parts = ColumnParts(str(path), "model")
     value = parts.of_format(strictjson.read(str(path)))
     stream = value.get("stream")
@@ -472,7 +472,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
 
 
 def read_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
-    """Read a proof and, if they are in the file, the columns."""
+    """Read a proof file: the columns of the data, if recorded, and the proof."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof of rosenblatt.")

@@ -54,7 +54,7 @@ def transform_before_last(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None
     Also returns the names of the columns then, or None if they are not known.
     """
     names: Sequence[str] | None = column_names(X)
-    for step in _before(clf):
+    for step in _steps_before_last(clf):
         shape = getattr(X, "shape", None) or np.shape(X)
         if names is None and len(shape) == 2:
             names = default_names(shape[1])
@@ -98,7 +98,7 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
     FoldingError if that could change the prediction of a training row, or if a step does more
     than impute, scale and encode single columns.
     """
-    last, steps = final(clf), list(_before(clf))
+    last, steps = final(clf), list(_steps_before_last(clf))
     line: Hypothesis = last._hypothesis()
     first = steps[0] if steps else last
     given = getattr(first, "feature_names_in_", None)
@@ -146,7 +146,7 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
 
 
 def _add(total: list[Fraction], w: list[Fraction], factor: Fraction) -> list[Fraction]:
-    """Return total + factor·w for each label."""
+    """Add factor·w to the total weights, label by label."""
     return [t + factor * v for t, v in zip(total, w, strict=True)]
 
 
@@ -304,7 +304,7 @@ def _is_pipeline(clf: Any) -> bool:
     return hasattr(clf, "steps") and hasattr(clf, "named_steps")
 
 
-def _before(clf: Any) -> Iterator[Any]:
+def _steps_before_last(clf: Any) -> Iterator[Any]:
     """Yield the steps of a pipeline before the last one, except passthroughs."""
     while _is_pipeline(clf):
         yield from (step for _, step in clf.steps[:-1] if step not in (None, "passthrough"))

@@ -102,7 +102,7 @@ class Result:
 
     @property
     def separability(self) -> Separability:
-        """Verdict with its numbers and its `proof`, in the units of the data.
+        """Verdict with its margin, bound and `proof`, in the units of the data.
 
         Rows are numbered as in the data, even if some were dropped; the proof numbers only the
         rows that were kept. Margin and bound are those of the w that proves the verdict; `widest`
@@ -185,7 +185,7 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Where always predicting the most frequent label makes fewer mistakes.
+        """Sets of rows on which always predicting one label makes fewer mistakes.
 
         The list may contain "learning" (the training rows) and "test" (the test rows).
         """
@@ -275,7 +275,7 @@ class Result:
         return facts
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return the lines of the report before the accuracy."""
+        """Return the lines of the report, except those on the accuracy."""
         lines = [("warning", sentence) for sentence in self._warnings().values()]
         lines.append(("verdict", self.decided.sentence))
         lines += [("", self.infinite)] if self.infinite else []
@@ -613,7 +613,7 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
 
 
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
-    """Decide whether data are linearly separable, naming rows as in the data."""
+    """Decide whether data are linearly separable, and name rows as the data do."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)

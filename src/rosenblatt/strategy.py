@@ -141,7 +141,7 @@ def train_model(
 
 
 def _too_late(blocks: Blocks, deadline: Deadline) -> bool:
-    """Return whether the deadline has passed for training on large data in memory.
+    """Return whether no time is left to train on large data in memory.
 
     Small data and rows read in passes are always trained on.
     """
@@ -252,12 +252,12 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
         except algorithms.Interrupted as stop:
             return stop.run
 
-    run, interrupted = _finish(task.reporter.progress("running PLA"), train)
+    run, interrupted = _run_within(task.reporter.progress("running PLA"), train)
     return replace(run, reason="interrupted") if interrupted else run
 
 
-def _finish(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
-    """Call `work` in a `with` block; a late Ctrl-C keeps the result.
+def _run_within(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
+    """Call `work` in a `with` block; keep its result if Ctrl-C comes too late to stop it.
 
     Leaving the block takes a moment. Also returns whether Ctrl-C came then.
     """
@@ -315,8 +315,8 @@ def _train_pocket(task: Task) -> Outcome:
         plan = PocketPlan(threads=engine.cores(), watch=watch)
         return algorithms.pocket(task.scaled, rule, budget, plan=plan)
 
-    run, early = _finish(task.reporter.mistake_progress(seconds), train)
-    counted, late = _finish(delay_interrupts(), lambda _: task.evaluate(run.hypothesis))
+    run, early = _run_within(task.reporter.mistake_progress(seconds), train)
+    counted, late = _run_within(delay_interrupts(), lambda _: task.evaluate(run.hypothesis))
     hypothesis, mistakes, baseline = counted
     reason = "interrupted" if early or late else run.reason
     updates = plural(run.updates, "update")
@@ -341,7 +341,7 @@ def _train_average(task: Task) -> Outcome:
     run = _run_pla(task, task.deadline, AVERAGED_EPOCHS, average=True)
     assert run.mean is not None
     mean = run.mean.hypothesis
-    counted, late = _finish(delay_interrupts(), lambda _: task.evaluate(mean))
+    counted, late = _run_within(delay_interrupts(), lambda _: task.evaluate(mean))
     hypothesis, mistakes, baseline = counted
     reason = "interrupted" if late else run.reason
     made = f"{plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
@@ -395,7 +395,7 @@ def _train_fewest(task: Task) -> Outcome:
             options = Search(seconds, os.cpu_count() or 1, task.options.rng, report)
             return fewest_of(task.blocks.first(), options)
 
-        found, late = _finish(task.reporter.mistake_progress(seconds, "steps"), search)
+        found, late = _run_within(task.reporter.mistake_progress(seconds, "steps"), search)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
     made = plural(int(found.mistakes), "mistake")

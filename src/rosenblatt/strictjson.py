@@ -310,7 +310,7 @@ class Parts:
     def text(self, value: Any, where: str) -> str:
         """Return the value if it is text; else raise DataError."""
         if not isinstance(value, str):
-            self.wrong(where, "is not a text")
+            self.wrong(where, "is not text")
         return value
 
     def one_of(self, value: Any, choices: Any, where: str) -> str:

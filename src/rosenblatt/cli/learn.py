@@ -28,7 +28,7 @@ from rosenblatt.cli.options import (
     write_proof,
 )
 from rosenblatt.errors import Message, UsageError
-from rosenblatt.files import keep_apart, keep_others
+from rosenblatt.files import check_overwrite, keep_apart
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
@@ -209,12 +209,12 @@ def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) 
     model, report, proof = written.values()
     keep_apart(inputs, {"--output": model, "--report": report, "--proof": proof})
     if model is not None and _is_default("output"):
-        keep_others(model, MARK, "a model", "give -o FILE for another name")
+        check_overwrite(model, MARK, "a model", "give -o FILE for another name")
     if report is not None:
         from rosenblatt.show.report import GENERATOR
 
         advice = "move it, or give -o FOLDER/model.json to have both in another folder"
-        keep_others(report, GENERATOR.encode(), "a report", advice)
+        check_overwrite(report, GENERATOR.encode(), "a report", advice)
 
 
 def _show_weights(console: Console, result: Result, top: int) -> None:

@@ -20,7 +20,7 @@ from rosenblatt.cli.options import (
     reading_options,
     report_plan,
 )
-from rosenblatt.files import keep_apart, keep_others, write_text
+from rosenblatt.files import check_overwrite, keep_apart, write_text
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
 
@@ -55,7 +55,7 @@ def watch(
     console = Console(as_json)
     keep_apart(reading.files(data), {"the page": save})
     if save is not None:
-        keep_others(save, PAGE_MARK, "a page", "give another name")
+        check_overwrite(save, PAGE_MARK, "a page", "give another name")
     own = None
     if data is not None:
         found = read_data(Source.find(data), reading.layout, reading.columns)

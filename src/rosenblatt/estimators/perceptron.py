@@ -87,7 +87,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table
 
     def _check_columns(self, X: Any, d: int, *, reset: bool) -> None:
-        """Set or check the number and the names of the features.
+        """Record the number and the names of the features, or check those of X.
 
         Arrays have no names, and looking for names takes as long as a small fit.
         """
@@ -105,7 +105,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set the attributes with the weights, or with their mean."""
+        """Set `weights_`, and set `coef_` and `intercept_` from it or from the mean w."""
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
@@ -169,7 +169,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if d != examples.d or not np.array_equal(self.classes_, examples.labels):
             raise ValueError(
                 f"the last fit had {plural(d, 'feature')} and classes "
-                f"{self.classes_.tolist()}, these examples have {examples.d} and "
+                f"{self.classes_.tolist()}, but these examples have {examples.d} and "
                 f"{examples.labels.tolist()}; set warm_start=False to start from 0."
             )
         last[..., 0] *= x0
