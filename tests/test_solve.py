@@ -142,10 +142,10 @@ def test_a_frame_may_hold_text_and_name_its_target(kind):
 
 
 def test_separate_labels_are_not_a_feature_of_the_frame():
-    frame = pd.DataFrame({"x": range(20), "answer": np.arange(20) % 3})
+    frame = pd.DataFrame({"x": range(20), "y": np.arange(20) % 3})
     y = pd.Series(np.arange(20) > 9, name="x")
     model = rb.learn(frame, y).model
-    assert model.feature_names_ == ("x", "answer")
+    assert model.feature_names_ == ("x", "y")
     assert model.predict(frame).tolist() == y.tolist()
 
 

@@ -133,7 +133,7 @@ def read_input(
         return _read_arrays(X, given.y, options)
     table = to_arrow(X)
     if given.y is not None:
-        name = str(getattr(y, "name", None) or "answer")
+        name = str(getattr(y, "name", None) or "y")
         while name in table.column_names:
             name += "_"
         labels = pa.array(y if isinstance(y, list | tuple) else np.asarray(y))
