@@ -11,7 +11,7 @@ from ctrl_c import ctrl_c_after
 from rays import rank
 
 import rosenblatt as rb
-from rosenblatt.evidence.modular import null_basis, proved_rank, whole_products
+from rosenblatt.evidence.modular import integer_products, null_basis, proved_rank
 from rosenblatt.evidence.reasons import UNDECIDED, UNSIGNED
 
 
@@ -61,7 +61,7 @@ def test_null_spaces_are_exact_and_complete():
         assert not (X @ basis.toarray()).any()
         assert pivots.rank == rank(X.astype(int).tolist()) == X.shape[1] - basis.shape[1]
         assert proved_rank(scipy.sparse.csr_array(X), pivots) == pivots.rank
-        assert whole_products(scipy.sparse.csr_array(X), basis).nnz == 0
+        assert integer_products(scipy.sparse.csr_array(X), basis).nnz == 0
 
 
 def test_a_changed_null_space_is_not_accepted():

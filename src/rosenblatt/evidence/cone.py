@@ -1,4 +1,4 @@
-"""Separated rows of a regression: which they are, with a direction and multipliers as proof.
+"""Search for the separated rows of a regression, and for a proof of the result.
 
 A direction γ of the coefficients is allowed if γ·z ≥ 0 for each signed row z, and γ·z = 0 for each
 *pinned* row. A row is *separated* if an allowed γ has γ·z > 0 there; otherwise it *overlaps*. The
@@ -43,7 +43,7 @@ from rosenblatt.evidence.families import Constraints, Ints, Mask
 from rosenblatt.evidence.integers import sum_of_rows
 from rosenblatt.evidence.likelihood import Gram
 from rosenblatt.evidence.minnorm import Point, ProgressCallback
-from rosenblatt.evidence.modular import combine_rows, exact_products, null_basis, whole_products
+from rosenblatt.evidence.modular import combine_rows, exact_products, integer_products, null_basis
 from rosenblatt.evidence.separationproof import NullSpace
 from rosenblatt.evidence.signedrows import (
     FEW_NUMBERS,
@@ -190,7 +190,7 @@ def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | Non
     space, W, left = None, Z, pinned
     if pinned.any():
         found = null_basis(Z[np.flatnonzero(pinned)], deadline)
-        products = None if found is None else whole_products(Z, found[1], deadline)
+        products = None if found is None else integer_products(Z, found[1], deadline)
         if products is not None:  # zero for the pinned rows, and for most of the others
             space, W, left = found, products, np.zeros(examples.n, dtype=bool)
     decided = _decide(W, left, deadline)
@@ -402,7 +402,7 @@ def _exact_multipliers(
 
 def _find_positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
     """Find an integer combination of basis vectors that is positive on every row of W, or None."""
-    V = whole_products(W, basis, deadline)
+    V = integer_products(W, basis, deadline)
     if V is None:
         return None
     none = np.zeros(V.shape[0], dtype=bool)
@@ -429,7 +429,7 @@ def _find_positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | Non
 
 
 def _add_direction(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Add `step` to a multiple of g that is large enough to keep all `rows` positive."""
+    """Add `step` to a multiple of g so that the sum stays positive on the given rows of W."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

@@ -135,12 +135,12 @@ class LimitingModel:
         return cls(regression.family, regression.names, reasons, data, none, components, work)
 
     def cost(self, fits: int = 1) -> float:
-        """Estimate the number of multiplications that fitting the model takes, `fits` times."""
+        """Estimate how many multiplications it takes to fit the model `fits` times."""
         width, entries = float(len(self.names)), int(self.data.X.size)
         return fits * 20 * width * (entries + width**2)
 
-    def not_to_fit(self) -> str:
-        """Return why the limiting model cannot be fitted, or an empty text if it can."""
+    def explain_no_fit(self) -> str:
+        """Explain why the limiting model cannot be fitted; return an empty text if it can."""
         if self.data.unfitted:
             return self.data.unfitted
         weights = self.data.weights
@@ -161,7 +161,7 @@ class LimitingModel:
     @one_blas_thread()
     def fitted(self) -> Fitted:
         """Fit of the limiting model, computed when first read."""
-        if why := self.not_to_fit():
+        if why := self.explain_no_fit():
             raise ValueError(why)
         size, data, rows = len(self.names), self.data, self._rows(limit=True)
         if len(rows) == 0:
@@ -175,8 +175,8 @@ class LimitingModel:
         b, value, _ = maximize(evaluate, start, free)
         if not self._is_inside(rows, Z, b):
             raise ValueError(
-                "the likelihood is largest where some fitted probability is 1, on the boundary of "
-                "the model, where estimates have no standard errors; use the family binomial."
+                "the likelihood is largest on the boundary of the model, with a fitted probability "
+                "of 1, so estimates have no standard errors; use the family binomial."
             )
         information = evaluate(b)[2]
         reach = T if free is None else T @ free
@@ -201,7 +201,7 @@ class LimitingModel:
         found = {}
         for j, (name, sign) in enumerate(signs.items()):
             if sign and T[j].any():  # all zeros where floats cannot tell the column from 0
-                bound, b = _lowest(evaluate, start, sign * T[j], free, least)
+                bound, b = _compute_bound(evaluate, start, sign * T[j], free, least)
                 if self._is_inside(rows, Z, b):
                     found[name] = sign * bound
         return found
@@ -265,7 +265,7 @@ class LimitingModel:
                 "pip install 'rosenblatt[firth]'"
             ) from error
         data, names = self.data, self.names
-        if why := self.not_for_firth():
+        if why := self.explain_no_firth():
             raise ValueError(why)
         X = to_dense(data.X)
         if self.family == "cox":
@@ -285,16 +285,16 @@ class LimitingModel:
         plain = data.weights is None and not shared.any()
         return model.fit(X[:, 1:] if intercept else X, y, None if plain else weights, offset=offset)
 
-    def not_for_firth(self) -> str:
-        """Return why firthmodels cannot fit this regression, or an empty text if it can."""
+    def explain_no_firth(self) -> str:
+        """Explain why firthmodels cannot fit this regression; return an empty text if it can."""
         if self.data.unfitted or (self.family, self.data.link) not in FIRTH:
-            return "firthmodels has Firth's method for logistic and Cox regressions alone."
+            return "firthmodels fits only logistic and Cox regressions."
         if UNKNOWN in self.reasons.values():
             return "no row identifies some of the coefficients; leave out their columns first."
         if self.data.X.size > MOST_ENTRIES or len(self.names) > WIDE:
             return "the design is too large for firthmodels."
         if self.family == "cox" and (self.data.groups is not None or self.data.weights is not None):
-            return "firthmodels takes no strata and no weights in a Cox regression."
+            return "firthmodels takes neither strata nor weights in a Cox regression."
         return ""
 
     @cached_property
@@ -303,7 +303,7 @@ class LimitingModel:
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
             wide = 50.0 * self.data.X.size * (10 + len(self._finite))
-            if (wide if self.is_wide else self.cost(3)) > self.work or self.not_to_fit():
+            if (wide if self.is_wide else self.cost(3)) > self.work or self.explain_no_fit():
                 return None
             # Numbers that overflow, or lose all digits, are not shown.
             with np.errstate(divide="raise", over="raise", invalid="raise"):
@@ -335,7 +335,7 @@ class LimitingModel:
         return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
-        """Return the numbers of all rows or, with `limit`, of those in the limiting model."""
+        """Return the row numbers of the whole regression or, if `limit`, of its limiting model."""
         if not limit:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
@@ -380,7 +380,7 @@ class LimitingModel:
         return Z[:, :rank] * size, scale[:, None] * T * size
 
     def _possible(self, *, limit: bool) -> Mask:
-        """Return which labels or thresholds matter for the likelihood of each row, as a mask.
+        """Return a mask of the labels or thresholds that count in the likelihood of each row.
 
         It has a column per label (multinomial), or two for the thresholds above and below the
         row's label (ordinal).
@@ -476,7 +476,7 @@ def _independent_columns(X: Array) -> list[int]:
 
 
 def _identified(information: Array) -> Array | None:
-    """Return unit vectors for the coefficients that the data identify, or None if all are."""
+    """Return unit vectors for the identified coefficients, or None if all are identified."""
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
     scaled = information * scale * scale[:, None]
     _, order, rank, _ = linalg.lapack.dpstrf(scaled, 1e-11)
@@ -485,13 +485,13 @@ def _identified(information: Array) -> Array | None:
     return np.asarray(np.eye(len(scale))[:, np.sort(order[:rank] - 1)])
 
 
-def _lowest(
+def _compute_bound(
     evaluate: Evaluate, start: Array, row: Array, free: Array, least: float
 ) -> tuple[float, Array]:
-    """Find the lowest value of row·b at which the profile log-likelihood reaches `least`.
+    """Compute the lower profile-likelihood bound of row·b for coefficients b.
 
-    Returns the value and b. The profile is concave and rises, so Newton's method never passes the
-    root from below.
+    Returns the bound, at which the profile log-likelihood is `least`, and b. The profile is concave
+    and rises, so Newton's method never passes the root from below.
     """
     row = free.T @ row
     length = float(row @ row)

@@ -1,4 +1,4 @@
-"""Conditions under which the likelihood of a regression never falls along a direction.
+"""Families of regressions: conditions on the directions along which a likelihood never falls.
 
 The likelihood never falls along a direction γ of the coefficients if γ·z ≥ 0 for each *signed row*
 z, and γ·z = 0 for each signed row that is *pinned*. The signed rows of each family:
@@ -142,7 +142,7 @@ class SignedRegression:
 
 
 class Rows(NamedTuple):
-    """Signed rows ±x that a family derives from a design, with their row numbers in the design."""
+    """Signed rows ±x of a regression, with the row of the design that each one comes from."""
 
     X: Any
     sign: NDArray[np.int8]
@@ -273,7 +273,7 @@ def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
 
 
 def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert numbers of successes and failures to shares and numbers of trials."""
+    """Convert numbers of successes and failures to shares of successes and numbers of trials."""
     counts = _to_floats(as_column(y), "binomial")
     problem = "a number of successes or failures is negative; give numbers from 0 up."
     _refuse_rows((counts < 0).any(axis=1), lambda row: problem)
@@ -303,7 +303,7 @@ def _sign_each(X: Any, names: tuple[str, ...], y: NDArray[Any], family: str) -> 
 
 
 def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
-    """Return the sign of each label or proportion, and a mask of the proportions."""
+    """Return the sign of each label or share, and a mask of the shares between 0 and 1."""
     if y.dtype.kind in "fiu":
         shares = _to_floats(y, "binomial")
         if ((shares >= 0) & (shares <= 1)).all():
@@ -324,7 +324,7 @@ def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
 
 
 def _suggest_family(y: NDArray[Any], labels: int) -> Message:
-    """Suggest shares or another family to a user who gave more than two labels."""
+    """Suggest a remedy if y of a binomial regression has more than two labels."""
     classes = Parameter("family", "multinomial")
     if y.dtype.kind not in "fiu":
         return Message("Give ", classes, ".")
@@ -353,7 +353,7 @@ def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
 
 
 def _refuse_rows(wrong: Any, describe: Callable[[int], str]) -> None:
-    """Raise RowError if a mask marks rows of y; the error names the first one."""
+    """Raise RowError for the first row of y that the mask `wrong` marks, if any."""
     if wrong.any():
         row = int(wrong.argmax())
         raise RowError("y, ", row, f": {describe(row)}")
@@ -375,7 +375,8 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
     labels, codes = _index_classes(y)
     if len(labels) < 2:
         raise ValueError(
-            f"y has only one label, {quote(labels.tolist()[0])}; a multinomial needs two or more."
+            f"y has only one label, {quote(labels.tolist()[0])}; the family 'multinomial' needs "
+            "two or more."
         )
     joint = Examples(X, codes.astype(np.int32), labels, None, 0.0)
     signed = kesler_rows(joint, reduced=True)
@@ -435,7 +436,7 @@ def _read_survival(y: Any, n: int) -> tuple[NDArray[np.float64], Mask]:
 def _sign_cox(
     X: Any, names: tuple[str, ...], time: NDArray[np.float64], event: Mask, strata: Ints | None
 ) -> Rows:
-    """Create signed rows that compare the rows in the risk sets of a Cox regression.
+    """Create signed rows that compare events with rows at risk, for a Cox regression.
 
     Each row is compared with the last event before it in its stratum, and each event time with the
     next one.
@@ -513,10 +514,10 @@ def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: In
 
 
 def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
-    """Compute X[a] - X[b] exactly, with the digits that are rounded off in extra columns.
+    """Compute X[a] - X[b] exactly; extra columns hold the rounding errors of the differences.
 
     For each extra column, an extra row at the end makes its coefficient equal to that of the
-    column whose digits it has. Returns the table and the number of extra columns.
+    column whose rounding errors it holds. Returns the table and the number of extra columns.
     """
     X = X.astype(np.float64)
     left, right = X[a], -X[b]

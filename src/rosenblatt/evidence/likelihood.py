@@ -217,7 +217,7 @@ def relative_risk(eta: Array, y: Array) -> PerRow:
 
 
 def _mix(y: Array, own: PerRow, other: PerRow) -> PerRow:
-    """Sum the terms of success and failure, weighted by the shares y and 1 - y."""
+    """Average the log-likelihoods of success and failure with the weights y and 1 - y."""
     pairs = zip(own, other, strict=True)
     a, b, c = (np.where(y > 0, y * u, 0) + np.where(y < 1, (1 - y) * v, 0) for u, v in pairs)
     return a, b, c
@@ -392,10 +392,10 @@ def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> E
 
 
 def inclusion(w: Array, m: int) -> tuple[float, Array, Array]:
-    """Sum the products of w over all subsets of m rows, and compute inclusion probabilities.
+    """Compute how likely a random subset of m rows includes each row and each pair of rows.
 
-    Returns the sum, the share of each row i (that of the subsets with i), and the share of each
-    pair of rows i and j as a matrix.
+    The probability of a subset is proportional to the product of its numbers in w. Returns the sum
+    of these products, the probability of each row, and a matrix of the probabilities of pairs.
     """
     n = len(w)
     # sums[i, j, k]: sum of all products of k numbers, those of rows i and j left out

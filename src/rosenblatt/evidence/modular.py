@@ -35,7 +35,7 @@ Ints = NDArray[np.int64]
 
 
 class Pivots(NamedTuple):
-    """Independent rows of a matrix, most of them paired with the column that each determines.
+    """Independent rows of a matrix and, for most of them, the pivot column of the row.
 
     The pairs are sorted: the other columns of each row are free or belong to earlier pairs.
     """
@@ -188,7 +188,7 @@ def proved_rank(X: Any, pivots: Pivots) -> int:
     return len(rows) + len(eliminate(table[:0], table)[1])
 
 
-def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
+def integer_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
     """Multiply a CSR matrix by a matrix of integers; return None if floats may round the result.
 
     Zeros are not stored.
@@ -209,7 +209,7 @@ def whole_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
 
 
 def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
-    """Multiply each row of a CSR matrix exactly by a vector of integers of any length."""
+    """Multiply a CSR matrix by a vector of integers of any size, in exact arithmetic."""
     factors = g[X.indices]
     data = np.where(factors != 0, X.data, 0.0)
     if (data == np.rint(data)).all() and np.abs(data).max(initial=0.0) < 2**53:
@@ -359,7 +359,7 @@ def eliminate(equations: Ints, more: Ints) -> tuple[Ints, list[int]]:
 
 
 def solve(equations: Ints, values: Ints) -> Ints:
-    """Change the leading unknown of each equation so that all hold modulo the prime."""
+    """Set the leading unknown of each equation so that all equations hold modulo the prime."""
     values = values.copy()
     if len(equations):
         leads = leading_places(equations)
@@ -370,9 +370,9 @@ def solve(equations: Ints, values: Ints) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Pair rows with columns so that each row's other columns are known or in earlier pairs.
+    """Find pivots: rows in which all columns but one are known or pivots of earlier rows.
 
-    Returns the number of pairs. If no row has exactly one unknown column, one more column is
+    Returns their number. If no row has exactly one unknown column, one more column is
     treated as known.
     """
     n, d = len(indptr) - 1, len(colptr) - 1

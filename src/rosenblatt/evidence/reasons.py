@@ -37,9 +37,9 @@ from rosenblatt.evidence.modular import (
     exact_products,
     find_pivots,
     independent,
+    integer_products,
     null_basis,
     residues,
-    whole_products,
 )
 from rosenblatt.evidence.signedrows import Alternative, Quotient, SignedRows
 from rosenblatt.examples import Examples
@@ -82,7 +82,7 @@ class Cone:
     known: dict[bytes, set[int]] = field(default_factory=dict)  # signs of each function so far
 
     @classmethod
-    def of_part(cls, W: Any, watch: Watch) -> Cone:
+    def from_matrix(cls, W: Any, watch: Watch) -> Cone:
         """Create the cone of all g with W·g ≥ 0 from a sparse matrix W."""
         rows = np.unique(W.toarray(), axis=0)
         ray = rows.shape[1] == 1
@@ -129,7 +129,7 @@ class Cone:
 
 
 class Space(NamedTuple):
-    """Directions γ = F·g of the coefficients along which only separated rows change."""
+    """Directions γ along which only separated rows change, as linear functions F of free g."""
 
     functions: Any  # F as CSR: a row per coefficient
     why: list[str]  # finite, infinite of a sign not yet known, or not identified
@@ -192,7 +192,7 @@ def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) 
             return None
         basis = again[1]
     rows = np.flatnonzero(separated)
-    W = whole_products(X[rows], basis, deadline)
+    W = integer_products(X[rows], basis, deadline)
     left = None if W is None else null_basis(W, deadline)
     if W is None or left is None:
         return None
@@ -205,14 +205,17 @@ def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) 
     why = np.where(unknown, UNKNOWN, np.where(moved, UNSIGNED, FINITE)).tolist()
     parts = _split(W) if (moved & ~unknown).any() else []
     cones = [
-        (columns, Cone.of_part(W[some][:, columns], watch) if len(columns) <= MOST_EXACT else None)
+        (
+            columns,
+            Cone.from_matrix(W[some][:, columns], watch) if len(columns) <= MOST_EXACT else None,
+        )
         for some, columns in parts
     ]
     # Directions that are zero on every row are left out: along them, only coefficients that no row
     # identifies change. Dropping such a column counts as no change, so that the advice is right.
     columns = independent(W) if len(rows) else rows
     few = 0 < len(columns) <= FEW_DIMENSIONS
-    whole = Cone.of_part(W[:, columns], watch) if few else None
+    whole = Cone.from_matrix(W[:, columns], watch) if few else None
     known = sparse.diags_array((~unknown).astype(np.float64)) @ functions[:, columns]
     return Space(functions, why, cones, whole, known.tocsr())
 
@@ -255,7 +258,7 @@ def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -
     all_zero = extend_span(left, rows, list(spanning))[1].quotient
     assert over is not None
     assert all_zero is not None
-    known = zip(_determined(over, examples.d), _determined(all_zero, examples.d), strict=True)
+    known = zip(_find_zeros(over, examples.d), _find_zeros(all_zero, examples.d), strict=True)
     why = [FINITE if finite else UNSIGNED if is_known else UNKNOWN for finite, is_known in known]
     cone = Cone(
         examples.y[rows, None] * examples.augmented_rows(rows),
@@ -268,8 +271,8 @@ def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -
     return Space(functions, why[:count], [(np.arange(examples.d), cone)], cone, functions)
 
 
-def _determined(quotient: Quotient, dimension: int) -> Mask:
-    """Return which coordinates are zero in every vector of a null space, as a mask."""
+def _find_zeros(quotient: Quotient, dimension: int) -> Mask:
+    """Return a mask of the coordinates that are zero in every vector of a null space."""
     result = np.zeros(dimension, dtype=bool)
     table: list[list[Any]] = quotient.fill.tolist()
     if quotient.fill.ncols() == 0:

@@ -192,7 +192,11 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
     if source is not None:
         for name, value in (("sample_weight", weights), ("groups", groups)):
             if value is not None and not isinstance(value, str):
-                raise UsageError("the data are a file: name the column of ", Parameter(name), ".")
+                raise UsageError(
+                    "the data are read from a file: give the name of a column as ",
+                    Parameter(name),
+                    ".",
+                )
         options = ColumnOptions(target=",".join(columns) or None)
         read = read_regression(source, Layout(), options, weights, groups, text)
         formula = None if text is None else Formula.parse(text, read.frame.column_names)
@@ -226,7 +230,7 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
 
 
 def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:
-    """Note which columns besides the intercept are constant, in a list of one note or none."""
+    """Return a note that names the constant columns besides the intercept, or no note."""
     X, n = design.X[:, 1:], design.X.shape[0]
     if isinstance(X, np.ndarray):
         constant = np.flatnonzero((X[:1] == X).all(axis=0) & (X[0] != 0))
@@ -444,7 +448,10 @@ def _offset(model: Any, n: int) -> Any:
 
 
 def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
-    """Return the family of a model, its link if binomial, and why it cannot be fitted, or ""."""
+    """Find the family and the link of a statsmodels model, and why it cannot be fitted.
+
+    The link is empty if the family is not binomial; the reason is empty if the model can be fitted.
+    """
     name, own = type(model).__name__, getattr(model, "family", None)
     link, found = "probit" if name == "Probit" else "", MODELS.get(name)
     if own is not None:

@@ -38,8 +38,8 @@ from rosenblatt.evidence.reasons import (
 from rosenblatt.evidence.regressioninput import find_regression
 from rosenblatt.evidence.separationproof import (
     SeparationProof,
-    data_of,
     find_separated,
+    fingerprint_of,
     kind_of,
 )
 from rosenblatt.examples import Examples
@@ -310,7 +310,7 @@ def separation_of(regression: SignedRegression, watch: Watch) -> Separation:
             kind,
             regression.family,
             regression.fit_intercept,
-            data_of(regression),
+            fingerprint_of(regression),
             found.direction,
             found.part,
             found.space,
@@ -424,13 +424,13 @@ def next_steps(s: Separation) -> list[tuple[str, str]]:
     if not s or s.limit is None:
         return []
     steps, table = [], s.limit.table
-    can_be_fitted = not s.limit.not_to_fit()
+    can_be_fitted = not s.limit.explain_no_fit()
     if table is None and can_be_fitted:
         steps.append(("s.estimates", "the finite estimates, which take longer to compute"))
     bounded = {UP, DOWN} & set(s.reasons.values())
     if bounded and can_be_fitted and not s.limit.is_wide and not (table and table.bounds):
         steps.append(("s.bounds", "one-sided 95 % bounds, which take longer to compute"))
-    if not s.limit.not_for_firth():
+    if not s.limit.explain_no_firth():
         steps.append(("s.firth()", "Firth's estimates, which are all finite"))
     # Not suggested if few rows overlap: a model of them would describe another population.
     if s.family in GLM and 0 < len(s.rows) <= s.n_overlapping:

@@ -34,7 +34,7 @@ from rosenblatt.evidence.certificate import (
 from rosenblatt.evidence.checker import check_sum, fingerprint
 from rosenblatt.evidence.families import SignedRegression
 from rosenblatt.evidence.integers import product_signs, sum_of_rows
-from rosenblatt.evidence.modular import Pivots, proved_rank, whole_products
+from rosenblatt.evidence.modular import Pivots, integer_products, proved_rank
 from rosenblatt.evidence.regressioninput import find_regression
 from rosenblatt.examples import Examples
 from rosenblatt.read.inputs import Target
@@ -54,7 +54,7 @@ class NullSpace:
 
     @classmethod
     def of(cls, pivots: Pivots, basis: Any) -> NullSpace:
-        """Create a null space from pivots and a sparse basis with a column per vector."""
+        """Create a null space from pivots and a sparse matrix whose columns are its basis."""
         vectors = basis.tocsc()
         spans = [slice(a, b) for a, b in pairwise(vectors.indptr.tolist())]
         values = vectors.data.astype(np.int64)
@@ -109,7 +109,7 @@ class NullSpace:
         rank = proved_rank(X[np.flatnonzero(pinned)], pivots)
         if rank + len(lengths) != X.shape[1]:
             raise ProofError(f"the proof shows only rank {rank} for the pinned rows.")
-        products = whole_products(X, basis)
+        products = integer_products(X, basis)
         if products is None:
             raise ProofError("float64 may round the products of the rows with the null space.")
         return products
@@ -196,7 +196,7 @@ class SeparationProof(SavedProof):
             regression = find_regression(
                 X, y, self.family, self.fit_intercept, sample_weight, groups, target
             )
-        if data_of(regression) != self.data:
+        if fingerprint_of(regression) != self.data:
             raise ProofError(OTHER_DATA)
         with with_index_labels(regression.row_names):
             self.check_evidence(regression)
@@ -230,7 +230,9 @@ class SeparationProof(SavedProof):
             check_sum(self.part, examples, rest, lambda j: f"coefficient {j}")
         kind = kind_of(regression, separated)
         if self.kind != kind:
-            raise ProofError(f"the evidence shows {kind!r}, not {quote(self.kind)}.")
+            raise ProofError(
+                f"the evidence shows separation of kind {kind!r}, not {quote(self.kind)}."
+            )
         return separated
 
     @property
@@ -270,8 +272,8 @@ class SeparationProof(SavedProof):
         return render_card("Proof of separation", facts)
 
 
-def data_of(regression: SignedRegression) -> str:
-    """Compute the checksum by which a proof recognizes the data of a regression."""
+def fingerprint_of(regression: SignedRegression) -> str:
+    """Compute the fingerprint of a regression, by which a proof recognizes its data."""
     digest = hashlib.sha256(fingerprint(regression.constraints.examples.merged()).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
