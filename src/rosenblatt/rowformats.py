@@ -1,7 +1,7 @@
 """Formats of rows in kernels: how to score a row of the data set D and add it to the weights w.
 
-``D`` holds the rows, with x0 implied. ``D.step[n]`` = eta·s·y is the signed length of an update by
-row n: eta is the learning rate, s the sample weight, y the label -1 or +1. ``w`` is the augmented
+``D`` holds the rows, with x0 implied. ``D.step[n]`` = eta·s·y is the factor of row n in an update:
+eta is the learning rate, s the sample weight, y the label -1 or +1. ``w`` is the augmented
 weight vector, w0 first. `Dense` and `Sparse` rows differ in two functions, `score` and `add`. With
 more than two labels, `Joint` rows wrap either format: ``w`` has a block of weights for each label,
 and a mistake is a row together with a competing label.

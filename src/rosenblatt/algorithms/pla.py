@@ -339,7 +339,8 @@ class Walk:
         self.start = np.zeros(first.size) if start is None else start
         if len(self.start) != first.size:  # kernels do not check the bounds of arrays
             raise ValueError(
-                f"{plural(len(self.start) - 1, 'weight')} cannot fit {plural(first.d, 'feature')}."
+                f"the initial weights have {plural(len(self.start), 'entry', 'entries')}; "
+                f"give {first.size}: w0 and one weight per feature, for each weight vector."
             )
         self.updated: list[Ints] = [np.empty(0, dtype=first.row_type)]
         self.ends: list[Ints] = [NO_ENDS]
@@ -403,7 +404,10 @@ class Walk:
             )
         if block.d != self.examples.d:
             d = self.examples.d
-            raise ValueError(f"a batch has {block.d} columns, but the first batch had {d}.")
+            raise ValueError(
+                f"a batch has {block.d} columns, but the first batch had {d}; "
+                "give the same columns in every batch."
+            )
         order = block.in_order if order is None else order
         visits = max(1, WORK_PER_CALL // block.entries_per_row)
         whole = self.in_memory and 0 < len(order) <= visits  # one call visits all rows
