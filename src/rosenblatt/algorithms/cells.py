@@ -131,7 +131,7 @@ def cells_bounds(
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """Subspace of the weights orthogonal to some rows, with all rows projected on it.
+    """Subspace of the weights orthogonal to some rows, the *pivots*, and its projected rows.
 
     Coordinates have an error of at most `error`, in some orthonormal basis near `basis`. Only
     directions matter: a row too short for a reliable one is projected exactly, and set to 0 if it
@@ -331,14 +331,14 @@ class Enumeration:
     def _mark(
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
-        """Mark the rows that may be the next pivot of a cheaper cell."""
+        """Mark rows that may be the next pivot, bounding the cost on parts of the subspace."""
         bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
         cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, workspace)
         times, before = self.cuts.get(flat.dimension, (0, 0))
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return after how many halvings trying every row as a pivot is faster."""
+        """Return how many halvings to try before it is faster to try every row as a pivot."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
@@ -348,7 +348,7 @@ class Enumeration:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return the rows that may be the next pivot of a cheaper cell."""
+        """Return as next pivots the rows whose hyperplanes may touch a cheaper cell."""
         marks = self._initial_marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]
@@ -357,7 +357,7 @@ class Enumeration:
         return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
-        """Bound the cost of the cells for each last pivot, and examine those below the limit."""
+        """Bound the cost around each last pivot, and examine those with a bound below the limit."""
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
         crossings = new_crossings(flat.rows.shape[1])

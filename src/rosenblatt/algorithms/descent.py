@@ -204,7 +204,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Offer the best weights to `gap`, or equal ones with scores farther from 0.
+        """Offer the best weights to `gap`, and if refused, weights in the middle of their cell.
 
         Conversion rounds weights, which changes mistakes where scores are nearly 0.
         """
@@ -395,7 +395,7 @@ def cross(line, costs, reach):
 
 
 def least(crossings, k, reach, f):
-    """Return the lowest cost on a half-line from w, where the cost is f."""
+    """Return the lowest cost on a half-line that begins at w with the cost f."""
     low, lowest = 0.0, f
     for i in range(k):
         if crossings[0, i] - low > TINY * reach:

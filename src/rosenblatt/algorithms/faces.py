@@ -59,11 +59,11 @@ class Arrangement:
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
-        """Yield all sets of rows that leave a plane of weights orthogonal to them."""
+        """Yield all sets of d - 2 rows in d dimensions, each orthogonal to a plane of weights."""
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Find the cheapest cell next to the weights orthogonal to all pivots.
+        """Find the cheapest cell that touches the weights orthogonal to all pivots.
 
         Return its cost and weights inside, or None if no such cell costs less than `below`.
         """
@@ -178,7 +178,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return a point inside the widest of several arcs, as the `at` of an Arc.
+        """Return a point inside the widest of several arcs, as a position on the circle.
 
         Weights in a wide arc are more likely to stay in the arc after rounding.
         """
@@ -194,7 +194,7 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Find the cheapest arc between sign changes that floats cannot order, exactly.
+        """Find the cheapest arc between sign changes too close to order in floats.
 
         None if no such arc costs less than `below`.
         """
@@ -213,7 +213,7 @@ class Circle:
 
 
 class Directions:
-    """Rows of the data as integers, as hyperplanes of weights that give them the score 0.
+    """Hyperplanes of the weights that give rows of the data the score 0, in exact integers.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are
@@ -244,7 +244,7 @@ class Directions:
         self.arrangement = Arrangement(rows, worth)
 
     def weights(self, w: Weights) -> Weights:
-        """Convert w to augmented weights for the data that give no row the score 0."""
+        """Convert w to augmented weights for the data, moved off every row's hyperplane."""
         full = [Fraction(0)] * len(self.columns)
         for j, v in zip(self.independent, w, strict=True):
             full[j] = v

@@ -136,7 +136,7 @@ class Gap:
             self.history.append((self.seconds, *state))
 
     def report(self, steps: int) -> None:
-        """Add to the number of steps, and report progress."""
+        """Count further steps of the search, and report progress."""
         with self.lock:
             self.steps += steps
         if self.search.watch is not None:
@@ -147,7 +147,7 @@ Engine = Callable[[Gap], None]
 
 
 def try_starts(gap: Gap) -> None:
-    """Offer both constant predictions, and the weights of a short pocket run."""
+    """Start a search from both constant predictions and a short pocket run."""
     examples = gap.examples
     try:
         if examples.x0:

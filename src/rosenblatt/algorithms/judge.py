@@ -167,10 +167,7 @@ class Judge:
 def _survivors_in_memory(
     examples: Examples, W: Floats, best: float, threads: int
 ) -> list[Survivor]:
-    """Return the rows of W that may make fewer mistakes than `best`.
-
-    Scores are computed by matrix products.
-    """
+    """Use matrix products to find candidates that may beat `best`, on rows in memory."""
     threads = min(threads, max(1, examples.n * len(W) // FEW_PAIRS))
     # For each thread and candidate: the weight of mistakes so far, and undecided scores.
     all_wrong, all_undecided = np.zeros((2, threads, len(W)))

@@ -302,7 +302,7 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """Round a times row n to 16-bit integers, and return the largest before clipping."""
+    """Scale row n by a, round it to 16-bit integers, and return the largest unclipped."""
     v = np.int32(np.rint(a * D.x0))
     numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):
@@ -423,7 +423,7 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Add up the certain mistakes on given rows; return whether all are decided, too."""
+    """Return the cost of certain mistakes on given rows, and whether no score is uncertain."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])

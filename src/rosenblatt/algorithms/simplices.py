@@ -51,7 +51,7 @@ class Levels(NamedTuple):
 
 
 def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
-    """Allocate the arrays of `mark` for n rows of m numbers."""
+    """Allocate the arrays that `mark` writes to, for n rows of m numbers."""
     depth = HALVINGS * (m - 1) + 1
     levels = Levels(
         np.empty((depth, m, n)),
@@ -75,7 +75,7 @@ class Crossings(NamedTuple):
 
 
 def new_crossings(n: int) -> Crossings:
-    """Allocate the arrays of `turn` for n rows."""
+    """Allocate the arrays that `turn` writes to, for n rows."""
     changes, bins = np.empty(n, dtype=np.int64), np.empty((2 * n + 9, 2), dtype=np.int64)
     return Crossings(np.empty(n), changes, bins)
 

@@ -113,8 +113,8 @@ def _check_shape(proof: Proof) -> None:
         raise ProofError("a proof by enumeration has no tree and no duplicates; this one has some.")
     if any(one.rest for one in proof.conflicts) and (others or proof.sample_weight_digest):
         raise ProofError(
-            "a proof with a tree, duplicates or sample weights cannot have a conflict with a rest, "
-            "one multiplier for all other rows."
+            "a proof with a tree, duplicates or sample weights cannot have a conflict with one "
+            "multiplier for all other rows."
         )
 
 
@@ -201,7 +201,7 @@ class Evidence:
         also: tuple[Work[Any], ...] = (),
         anew: bool = False,
     ) -> Evidence:
-        """Collect the facts that the check needs in one pass over the rows.
+        """Collect what a check of the proof needs to know about the data, in one pass.
 
         Another pass comes first if `labels` are missing. The functions `also` are called on each
         block, and their results kept. With `anew`, cached hash codes of rows are not used.
@@ -209,7 +209,7 @@ class Evidence:
         check_types(proof)
         labels = labels or list(blocks.each(pack_labels))
         if not labels:
-            raise ValueError("there are no rows.")
+            raise ValueError("there are no rows; give at least one.")
         check_x0(proof, labels[0].x0)
         n = sum(block.n for block in labels)
         named = {m for one in proof.conflicts for m in one.rows}
@@ -243,10 +243,12 @@ class Evidence:
         proof, x0 = self.proof, bool(self.proof.x0)
         _check_shape(proof)
         if proof.sample_weight_digest and not self.sample_weights.text:
-            raise ProofError("this is a proof about sample weights: give those it was made with.")
+            raise ProofError(
+                "this proof is about sample weights: pass those that it was made with."
+            )
         if proof.sample_weight_digest and self.sample_weights.text != proof.sample_weight_digest:
             raise ProofError(
-                "this is a proof about other sample weights: give those it was made with."
+                "this proof is about other sample weights: pass those that it was made with."
             )
         _check_rows(proof, self.n)
         if proof.enumeration:
@@ -267,13 +269,13 @@ class Evidence:
         return True
 
     def _enumerate(self, again: Blocks | None) -> None:
-        """Check the claim by enumerating all cells again, if that is requested."""
+        """Check the claim by enumerating all cells again, or raise ProofError without `again`."""
         from rosenblatt.algorithms.cells import few_cells, none_cheaper
 
         if again is None:
             raise ProofError(
-                "an enumeration of all cells showed this, and only another enumeration confirms "
-                "it. Give again=True."
+                "this proof records an enumeration of all cells, which only another enumeration "
+                "can confirm. Pass again=True."
             )
         examples = again.take(range(self.n)).merged()
         if not self.proof.sample_weight_digest:
@@ -282,7 +284,8 @@ class Evidence:
             raise ProofError("the data are too large for an enumeration of all cells.")
         if len(examples.kept) == 0 or not none_cheaper(examples, self._need, threads=cores()):
             raise ProofError(
-                f"{quote(self.proof.claim)}: the enumeration found a line that makes fewer."
+                f"{quote(self.proof.claim)}: the enumeration found weights whose mistakes cost "
+                "less."
             )
 
     @property
@@ -309,10 +312,11 @@ class Evidence:
             )
 
     def _check_span(self, conflict: Conflict) -> None:
-        """Check that a w without negative signed scores has no positive ones either.
+        """Check that the rows of a conflict span all rows, as "inseparable" claims.
 
-        Such a w has w·z = 0 on all rows of the conflict. If these are all rows, or if their rank is
-        the dimension, all scores are 0. A rank modulo a prime is never too large.
+        A w without negative signed scores has w·z = 0 on all rows of the conflict. If these are all
+        rows, or if their rank is the dimension, it has w·z = 0 on all rows. A rank modulo a prime
+        is never too large.
         """
         if conflict.rest or len(conflict.rows) == self.n:
             return
@@ -333,7 +337,7 @@ def _collect(
     block: Examples,
     first: int,
 ) -> tuple[Any, ...]:
-    """Collect the facts that the check needs from one block of rows."""
+    """Collect what a check of the proof needs to know about one block of rows."""
     block = block.merged()
     positive, wrong = False, None
     if proof.weights:
@@ -402,7 +406,9 @@ def _check_rows(proof: Proof, n_rows: int) -> None:
             if n in seen:
                 raise ProofError("", n, " is used twice.")
             if n in others:
-                raise ProofError("", n, " equals an earlier row, which stands for it.")
+                raise ProofError(
+                    "", n, " equals an earlier row, which the proof must name instead."
+                )
             seen.add(n)
         if len(one.rows) != len(one.multipliers) or not one.rows:
             raise ProofError("a conflict must have rows, and one multiplier per row.")
@@ -410,7 +416,9 @@ def _check_rows(proof: Proof, n_rows: int) -> None:
             if m <= 0:
                 raise ProofError("", n, ": its multiplier is not a positive integer.")
         if one.rest < 0 or (one.rest and len(proof.conflicts) > 1):
-            raise ProofError("the multiplier of the rest must be 0, or positive in one conflict.")
+            raise ProofError(
+                "the multiplier for all other rows must be 0, or positive in a single conflict."
+            )
 
 
 def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:

@@ -102,7 +102,7 @@ class Finder:
         self.vertex = Vertex.artificial(m)
 
     def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
-        """Search for conflicts that cost less than `limit`, and for good weights.
+        """Search for conflicts that cost less than `limit`, and for weights with few mistakes.
 
         Conflicts are found in floats, so they may be wrong. The weights classify cheap rows
         correctly. Each round draws other costs at random; rows of conflicts that were found cost
@@ -267,7 +267,7 @@ def compute_dual(costs, v):
 
 
 def find_change(A, v, new, change):
-    """Compute how fast each multiplier falls as that of a new row grows."""
+    """Compute the rate at which each multiplier falls as a new row enters a vertex."""
     m = len(v.rows)
     for k in range(m):
         s = 0.0
@@ -277,7 +277,7 @@ def find_change(A, v, new, change):
 
 
 def find_leaving(v, change):
-    """Find the multiplier that reaches zero first as that of a new row grows.
+    """Find the multiplier that reaches zero first as a new row enters a vertex.
 
     Return its position, and the multiplier of the new row then. Of several, choose that of an
     artificial row, or else the one that falls fastest.

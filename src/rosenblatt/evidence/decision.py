@@ -482,7 +482,7 @@ def to_unit_length(weights: Sequence[int]) -> Floats:
 
 
 def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
-    """Round separating weights to floats that separate as well, or return None.
+    """Round separating weights to floats that still separate, or return None.
 
     Rounding can change the sign of a score that is nearly zero. Multiples of the weights are
     rounded in different ways, so that nearly always one separates.
@@ -504,7 +504,7 @@ def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
 
 
 def multiples(weights: Vector) -> Iterator[Floats]:
-    """Yield multiples of integer weights, each rounded to floats in a different way.
+    """Yield float versions of integer weights, each scaled differently before rounding.
 
     The first multiple has length 1. The next are near it, unrounded if 53 digits suffice; the last
     are far larger.

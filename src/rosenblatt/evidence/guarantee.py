@@ -194,7 +194,7 @@ def guarantee(
 
 
 def guarantee_of(examples: Examples, w: Floats) -> Guarantee:
-    """Compute the radius R and the margin of augmented weights.
+    """Compute the radius R of examples, and the margin of augmented weights on them.
 
     Sample weights scale the examples. The margin is exact, from the rows nearest to the hyperplane.
     """
@@ -270,7 +270,7 @@ def rescale_to_floats(w: Floats) -> Floats:
 
 
 def add_bias_slot(examples: Examples, weights: Any) -> Floats:
-    """Check augmented weights from the user, and add w0 = 0 without an intercept."""
+    """Check the user's augmented weights, and insert w0 = 0 if there is no intercept."""
     w: Floats = np.asarray(weights, dtype=np.float64)
     shape = examples.to_augmented(np.zeros(examples.size)).shape
     if w.size != math.prod(shape) or not np.isfinite(w).all() or not w.any():

@@ -99,7 +99,7 @@ class DistinctRows:
         return replace(conflict, rows=tuple(self.rows[list(conflict.rows)].tolist()))
 
     def find_opposites(self) -> Iterator[Set]:
-        """Yield the conflicts of one or two rows: zeros, and pairs of opposite rows."""
+        """Yield all conflicts of one or two rows: rows of zeros, and pairs of opposite rows."""
         some = self.signed.examples
         Z = some.augmented_rows() * some.y[:, None] + 0.0
         places = {z.tobytes(): k for k, z in enumerate(Z)}
@@ -181,7 +181,7 @@ class Master:
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
-        """Fix x at 1 for the mistakes of a node, and at 0 for its correct rows."""
+        """Fix the variables of a node's mistakes at 1, and those of its correct rows at 0."""
         low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
         low[list(node.wrong)] = high[list(node.wrong)] = 1.0
         high[list(node.right)] = 0.0
@@ -335,7 +335,7 @@ class HittingSetSearch:
         return True
 
     def _add_violated(self, x: Floats) -> bool:
-        """Add conflicts that the solution x violates, and return whether any is new."""
+        """Add conflicts that the fractional solution x does not hit; return whether any is new."""
         sets, w = self.finder.search(x)
         if w is not None:
             self.gap.offer(w)
@@ -379,7 +379,7 @@ class HittingSetSearch:
         return node.bound >= self.best
 
     def _keep(self, node: Node, shares: Shares) -> None:
-        """Raise a node's bound to what the weights on conflicts prove."""
+        """Raise a node's bound, and keep the weights on conflicts that prove it."""
         bound = shares.bound(node.wrong, self.costs)
         if bound >= node.bound:
             self.weightings.append(shares)
@@ -438,7 +438,7 @@ class HittingSetSearch:
         return Shares(over, {rows: share for rows, share in each.items() if share})
 
     def _choose_row(self, node: Node) -> int | None:
-        """Return the row to branch on, or None if x is a cheap hitting set to try."""
+        """Return the row to branch on, or None after trying an integral hitting set."""
         x, fixed = self.master.x, {*node.wrong, *node.right}
         candidates = [i for i in range(len(x)) if NEAR < x[i] < 1 - NEAR and i not in fixed]
         if candidates:
@@ -473,7 +473,7 @@ class HittingSetSearch:
             self.fewest = min(self.fewest, cost)
 
     def _branch(self, node: Node, row: int) -> None:
-        """Branch on whether a row is a mistake, with the same conflict weights."""
+        """Split a node in two: the row is a mistake in one child, and correct in the other."""
         shares, children = self.weightings[node.weighting], []
         for wrong, right in (((*node.wrong, row), node.right), (node.wrong, (*node.right, row))):
             bound = max(shares.bound(wrong, self.costs), node.bound)
@@ -511,7 +511,7 @@ class HittingSetSearch:
 
 
 def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
-    """Offer weights that classify the given rows correctly, or return a conflict.
+    """Offer to `gap` weights that classify given rows correctly, or return a conflict.
 
     The result is True if some exact w separates the rows, and False if that is undecided. `cost`
     is that of all other rows. Rounding decides which floats separate as well: several multiples of

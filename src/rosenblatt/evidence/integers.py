@@ -66,7 +66,7 @@ def integer_rows(
 def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
     """Convert floats to integers in the unit 2^(unit - 53), of which they must be multiples."""
     if not np.isfinite(numbers).all():  # a cast would make an integer of infinity, too
-        raise ValueError("NaN or infinity is not a fraction: nothing can be proved about it.")
+        raise ValueError("all numbers must be finite: nothing can be proved about NaN or infinity.")
     whole, exponents = mantissas(numbers)
     shifts = (exponents - unit).tolist()
     pairs = zip(whole.tolist(), shifts, strict=True)
@@ -302,7 +302,7 @@ def _primes(count: int) -> tuple[int, ...]:
 
 
 def round_up_length(length: float, unit: float) -> float:
-    """Multiply a length by a unit, rounding up on underflow or overflow."""
+    """Multiply a length by a scale factor, rounding up on underflow or overflow."""
     plain = float(length) * unit
     return plain if plain / unit >= length else math.nextafter(plain, math.inf)
 
@@ -324,7 +324,7 @@ def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
 
 
 def rank_at_least(rows: Sequence[Sequence[int]]) -> int:
-    """Return the largest rank of the rows modulo a few primes, at most their rank."""
+    """Return a lower bound on the rank of the rows: their rank modulo a few primes."""
     import flint
 
     table = flint.fmpz_mat(rows)
@@ -379,10 +379,10 @@ add_up_bits = Kernel(codes_of_bits, work=one_pass)
 def contradictions(
     examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield the positive and the negative rows of each group of equal rows.
+    """Yield groups of rows with equal features but both labels, divided by label.
 
-    Groups without both labels are left out. All rows are searched, or those that are given. Hash
-    codes may be the same by chance, so the rows themselves are compared.
+    All rows are searched, or those that are given. Hash codes may be the same by chance, so the
+    rows themselves are compared.
     """
     rows = np.arange(examples.n) if rows is None else rows
     codes = (row_codes(examples) if codes is None else codes)[rows]
@@ -400,7 +400,7 @@ def contradictions(
 
 
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
-    """Return whether rows[i] and models[i] have equal features, for each i."""
+    """Return for each i whether row rows[i] and row models[i] have equal features."""
     X = examples.X
     pairs = zip(examples.split(rows), examples.split(models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]

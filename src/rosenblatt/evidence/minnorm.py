@@ -289,7 +289,7 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """Compute the multipliers of least residual, and estimate their rounding error.
+    """Compute the multipliers of k active rows that minimize the norm, and their error.
 
     The residual is stored in c.v. It is refined twice by its products with the members, so that it
     is accurate relative to its own size even where Σ u z nearly cancels.
@@ -359,7 +359,7 @@ def upper(L, k, b):
 
 @functools.cache
 def bind() -> None:
-    """Register the helper functions of the kernels with Numba."""
+    """Register the helper functions of the compiled loops with Numba."""
     scoring.bind()
     helpers(lower, upper, fastmath=REORDER)
     helpers(dismiss, best, rebuild, adjust, admit)

@@ -181,7 +181,7 @@ def enumerate_few_points(gap: Gap) -> None:
 
 
 def hit_few_conflicts(gap: Gap) -> None:
-    """Search by hitting sets if there are very few rows, ignoring the time limit."""
+    """Narrow the gap by hitting sets if rows are very few, whatever the time limit."""
     if is_quick(gap.examples, TINY):
         narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 
@@ -208,7 +208,7 @@ def enumerate_cells(gap: Gap) -> None:
 
 
 def hit_conflicts(gap: Gap) -> None:
-    """Search by hitting sets and by random descent at once, if rows are few."""
+    """Narrow the gap by hitting sets and random descent in parallel, if rows are few."""
     if not suits_hitting_sets(gap.examples) or not gap.goes_on:
         return
     others = gap.search.threads - 1
@@ -322,7 +322,7 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
 
 
 def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
-    """Yield conflicts that share no row, each with one mistake of w if possible.
+    """Yield conflicts that share no row, preferring those with only one mistake of w.
 
     Each comes with its cost and its groups of duplicates.
     """

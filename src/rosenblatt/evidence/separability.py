@@ -288,7 +288,7 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
 
 class _Search(Blocks):
-    """Decision on separability in progress: all blocks of rows, and a working set."""
+    """Search for a verdict on all blocks of rows by decisions about a growing working set."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
@@ -315,7 +315,7 @@ class _Search(Blocks):
             if sum(some.n for some in samples) > MOST_WORKING:
                 samples = [_thin(samples)]
         if not looks:
-            raise ValueError("there are no rows.")
+            raise ValueError("there are no rows; give at least one.")
         self.passes = 2 if self.whole else 1  # X in memory was checked for NaN and infinity before
         self.working = self.blocks.first() if self.whole else _thin(samples)
         columns = np.max([look.columns for look in looks], axis=0)
@@ -637,7 +637,7 @@ def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: in
 def measure_block(
     weights: Vector, most: int, block: Examples, first: int
 ) -> tuple[float, Examples]:
-    """Compute the exact margin of weights on a block, and up to `most` rows on it."""
+    """Compute the exact margin of weights on a block, and find up to `most` support vectors."""
     block = block.merged()
     found = measure(SignedRows.plain(block), weights, None)
     return found.margin, block.pick(found.support[:most], first)

@@ -66,7 +66,7 @@ class DataSummary:
 
     @property
     def uneven(self) -> bool:
-        """Whether sizes differ so much that each column needs its own scale."""
+        """Whether entries differ so much in size that each column needs its own scale."""
         return self.far_apart or _are_far_apart(self.columns, UNEVEN)
 
     @property
@@ -178,7 +178,7 @@ def _unit_scale(a: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Subspace of the weights for which given rows have score 0.
+    """Subspace of all weights that give certain rows the score 0.
 
     Its weights are those with w[pivots] = -fill · w[others].
     """
@@ -189,7 +189,7 @@ class Quotient:
 
     @functools.cached_property
     def floats(self) -> Floats:
-        """The matrix `fill`, rounded to floats."""
+        """Exact matrix `fill`, rounded to floats."""
         return np.array([[round_fraction(v) for v in row] for row in self.fill.tolist()]).reshape(
             len(self.pivots), len(self.others)
         )
@@ -226,7 +226,7 @@ class SignedRows:
     def even(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Create signed rows scaled per column, and per row where still uneven."""
+        """Create signed rows with scaled columns; scale rows, too, if their sizes still differ."""
         columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
         x0, units = abs(examples.x0), columns[bool(examples.x0) :]
         rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
@@ -277,13 +277,13 @@ class SignedRows:
         return s, float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
     def _scores_of_fractions(self, w: Fractions) -> tuple[Floats, float, Any]:
-        """Compute signed scores of exact weights in floats, their error bound and unit."""
+        """Compute signed scores of exact weights in floats, with an error bound and a scale."""
         whole = self.scaled_whole(w)
         unit = max(abs(v) for v in whole)
         return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
 
     def find_below(self, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
-        """Yield rows with low scores, and by how much each exceeds `level`.
+        """Yield rows whose score may be below `level`, with the exact score minus `level`.
 
         Rows whose score, in floats, is certainly above the level are left out.
         """
@@ -298,7 +298,7 @@ class SignedRows:
                 yield n, product - level
 
     def find_vanishing(self, w: Fractions) -> Rows:
-        """Return the rows whose score is 0, as far as three primes can tell."""
+        """Return the rows whose score is 0 modulo three primes, so almost certainly 0."""
         s, bound, _ = self._scores_of_fractions(w)
         near, whole = np.flatnonzero(np.abs(s) <= bound), self.to_integer_weights(w)
         if len(near) <= MANY:

@@ -86,7 +86,7 @@ class Tree:
         return cls(tuple(content["nodes"]), tuple(weightings))
 
     def numbers(self) -> Iterator[tuple[str, Numbers]]:
-        """Yield the names of the fields, each with its numbers."""
+        """Yield the name and the integers of each field, to check their types."""
         yield "nodes", self.nodes
         for w in self.weightings:
             yield from (("over", (w.over,)), ("sets", w.sets), ("shares", w.shares))
@@ -189,7 +189,7 @@ class _Path:
         total = int(shares.sum())
         if self.spent - (-total // over) >= need:
             return None
-        found = f"{quote(self.spent)} and the conflicts {_quote_fraction(total, over)}"
+        found = f"{quote(self.spent)} and the conflicts add {_quote_fraction(total, over)}"
         return RowError(f"the mistakes cost {found}, together less than {quote(need)}")
 
 

@@ -210,7 +210,7 @@ class Separability:
         }
 
     def with_data_rows(self) -> Separability:
-        """Return the verdict with row numbers that count dropped rows, too."""
+        """Return the verdict with row numbers of the original data, before rows were dropped."""
         at = self.row_names.positions
         if at is None:
             return self
