@@ -99,7 +99,7 @@ def test_the_page_contains_a_sample_of_very_many_rows(run_command, tmp_path, mon
     rows = [f"{a},{b},{'yes' if a > b else 'no'}" for a, b in X]
     (tmp_path / "long.csv").write_text("\n".join(["a,b,kind", *rows, ""]))
     _, _, err = run_command("watch", "long.csv", "--no-browser", "--save", "page.html")
-    assert "the page carries 5,000 of 6,000 rows, drawn at random." in err
+    assert "the page contains 5,000 of 6,000 rows, chosen at random." in err
     (tmp_path / "large.csv").write_text("a,b,kind\n1e150,1,yes\n1,2,no\n")
     code, _, err = run_command("watch", "large.csv", "--target", "kind")
     assert (code, "1e100" in err) == (65, True)

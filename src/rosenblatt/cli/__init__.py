@@ -1,4 +1,4 @@
-"""The command line, whose commands are in modules of their own."""
+"""The `rosenblatt` command line: its commands, error reports and exit codes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ COMPLETION = """Shell completion: add one of these lines to your shell's startup
 
 
 class Commands(click.Group):
-    """The group of all commands, which imports only the one that runs."""
+    """Click group that imports the module of a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

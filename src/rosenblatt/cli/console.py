@@ -46,7 +46,7 @@ def option(parameter: Parameter) -> str:
 
 
 def with_options(*parts: Part) -> str:
-    """Join text and parameters to a message for the command line."""
+    """Join the parts of a message, with its parameters spelled as options."""
     return Message(*parts).render(option)
 
 

@@ -205,7 +205,7 @@ def _is_default(option: str) -> bool:
 
 
 def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) -> None:
-    """Raise UsageError if an output would replace an input or a foreign file."""
+    """Raise UsageError if an output would overwrite an input or a file of another program."""
     model, report, proof = written.values()
     keep_apart(inputs, {"--output": model, "--report": report, "--proof": proof})
     if model is not None and _is_default("output"):

@@ -40,7 +40,7 @@ class Reading:
     stop_words: str | None = None  # the file of stop words, if one is given
 
     def files(self, data: str | None) -> dict[str, str | None]:
-        """Return the input files, keyed by their names in messages."""
+        """Return the paths of all input files, keyed by what messages call them."""
         return {
             "the data": data,
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
@@ -188,7 +188,7 @@ def report_plan(console: Console, plan: Plan) -> None:
 
 
 def layout_options(function: F) -> F:
-    """Add the options for the layout of a file to a command."""
+    """Add the options for the format, separator, header and encoding of a file."""
 
     @functools.wraps(function)
     def packed(**given: Any) -> Any:
@@ -269,7 +269,7 @@ def write_proof(console: Console, path: str | None, data: str, plan: Any, proof:
 
 
 def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
-    """Return a decorator that makes a function a command, with examples in its help."""
+    """Return a decorator that turns a function into a command with examples in its help."""
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
     def decorate(function: Callable[..., int]) -> click.Command:

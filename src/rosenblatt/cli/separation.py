@@ -137,7 +137,7 @@ def _show_coefficients(console: Console, s: Separation) -> None:
 
 
 def to_json(s: Separation, found: Regression) -> dict[str, Any]:
-    """Return the result as a dict for JSON, with rows counted from 1, as in messages."""
+    """Return the result as a dict for JSON, with rows counted from 1."""
     target = found.plan.target[0] if found.plan.target else None
     table = s.limit.table if s.limit is not None else None
     estimates = table.estimates if table else dict.fromkeys(s.names, math.nan)

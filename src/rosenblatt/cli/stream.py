@@ -296,7 +296,7 @@ def _check_checkpoint(kept: Any) -> Any:
 
 
 class Streamer:
-    """Loop that predicts and learns a stream until its end or a signal to stop."""
+    """Loop that predicts and learns each line of a stream until it ends or is stopped."""
 
     def __init__(
         self, data: str, layout: Layout, given: dict[str, Any], folder: Any, kept: Any

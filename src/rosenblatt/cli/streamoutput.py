@@ -65,7 +65,7 @@ class Outlet:
         return 0 if self.fd == MISSING else os.fstat(self.fd).st_size
 
     def require_empty(self) -> None:
-        """Raise UsageError if the file is not empty, since its checkpoint is missing."""
+        """Raise UsageError if the file is not empty although it has no checkpoint."""
         if self.is_file and self.path is not None and self.length:
             raise UsageError(
                 f"{self.option} {self.path} is not empty, and there is no checkpoint for it; "
@@ -175,7 +175,7 @@ class Outlet:
         self.is_terminal = os.isatty(self.fd)
 
     def _hash_written(self, length: int) -> Any:
-        """Hash the bytes from `begun` to `length`; return None if they cannot be read."""
+        """Hash the bytes that the stream wrote, up to `length`; return None if unreadable."""
         hashed, left = hashlib.sha256(), length - self.begun
         if self.fd == MISSING:
             return hashed  # the file was empty
@@ -189,7 +189,7 @@ class Outlet:
 
 
 def format_predictions(predictions: NDArray[Any], labels: tuple[Any, ...]) -> bytes:
-    r"""Format predicted labels as lines, empty where no label was known.
+    r"""Format predicted labels as lines of bytes; None becomes an empty line.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def format_predictions(predictions: NDArray[Any], labels: tuple[Any, ...]) -> by
 
 
 class BadLines:
-    """Printer of the reasons why lines are bad, each once, with counts at the end."""
+    """Reporter of bad lines, which prints each reason once and counts at the end."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -234,7 +234,7 @@ class BadLines:
             print_note(f"{self.name}, line {numbers[0]}: {why}{like}; skipped.")
 
     def end(self) -> None:
-        """Print how many later lines were skipped for each reason."""
+        """Print how many more lines were skipped for each reason already printed."""
         for why, count in self.later.items():
             more = plural(count, "later line")
             print_note(f"{self.name}: skipped {more} like line {self.first[why]}: {why}.")

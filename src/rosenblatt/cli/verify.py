@@ -148,7 +148,7 @@ def _check_regression(
 def _read_as_planned(
     console: Console, reading: Reading, plan: Plan | None, source: Source
 ) -> Reading:
-    """Return options that read the columns with the types recorded in a proof."""
+    """Return reading options with the column types that a proof records."""
     if plan is None:
         return reading
     names, target = read_column_names(source, reading.layout), reading.columns.target
@@ -228,7 +228,7 @@ def _describe_data(data: Data) -> tuple[str, list[tuple[str, str]], dict[str, An
 
 
 def _count_rows(data: Data) -> tuple[int, int, list[int], list[tuple[Number, int]]]:
-    """Count the rows of a file, and the missing numbers replaced in each column.
+    """Count the rows of a file, and the missing values replaced by column means.
 
     Returns the number of rows that a proof is about, the number of all rows, the first rows that
     are left out (counted from 1), and the columns with replaced numbers.

@@ -63,7 +63,7 @@ def watch(
         own = own_data(found)
         drawn, rows = len(own["X"]), own["rows"]
         if drawn < rows:
-            console.note(f"the page carries {drawn:,} of {rows:,} rows, drawn at random.")
+            console.note(f"the page contains {drawn:,} of {rows:,} rows, chosen at random.")
     page = page_html(own)
     path = save
     if path is None:
@@ -83,7 +83,7 @@ def watch(
 
 
 def _open(path: str) -> bool:
-    """Open a file in the browser, and return whether there is one."""
+    """Open a file in the browser; return False if no browser can show it."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:

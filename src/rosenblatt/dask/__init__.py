@@ -169,7 +169,7 @@ class OnCluster(LinearClassifier):
         return float(correct / total)
 
     def _apply(self, method: str, X: Any, dtype: np.dtype[Any]) -> Any:
-        """Call a method of the estimator that needs no Dask, lazily for Dask collections."""
+        """Call a method of the local estimator, lazily if X is a Dask collection."""
         local = self.to_local()
         check_is_fitted(local)
         scores = method == "decision_function" and len(local.classes_) > 2

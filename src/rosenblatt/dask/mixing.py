@@ -35,7 +35,7 @@ ROUNDS = 32  # minimum number of rounds over which the pocket spreads its update
 
 
 class Round(NamedTuple):
-    """One round of training: mistakes before it, updates made, and seconds."""
+    """One round of training: mistakes counted at its start, updates made, and seconds."""
 
     mistakes: float
     updates: int
@@ -119,7 +119,7 @@ def mix(
             warnings.warn(
                 f"an epoch of a partition takes {1000 * fastest:.1f} ms, less than "
                 f"{1000 * SHORT_EPOCH:.0f} ms: Dask costs more than the work. Use fewer and larger "
-                "partitions, or the estimator of rosenblatt that is not in rosenblatt.dask.",
+                "partitions, or an estimator that needs no Dask, such as rosenblatt.Perceptron.",
                 EfficiencyWarning,
                 stacklevel=5,
             )
@@ -153,7 +153,7 @@ def run_round(
 def plan_epochs(
     plan: MixingPlan, state: State, count: int, count_only: bool = False
 ) -> tuple[list[Any], ...]:
-    """Return the arguments of `run_epoch` for each partition, one list per argument.
+    """Return the arguments of `run_epoch`: for each argument, its value on every partition.
 
     The updates of all partitions together never exceed the updates left in the budget. If fewer
     updates are left than partitions, the partitions take turns, because perhaps only some of them

@@ -79,9 +79,9 @@ class Partitions(Blocks):
         class_weight: Any = None,
         one_class: bool = False,
     ) -> Examples:
-        """Load the partitions on the workers, and return examples that describe them.
+        """Load the partitions on the workers, and return one row that stands for all rows.
 
-        These examples are a row of zeros with the labels, columns and x0 of the partitions.
+        It is a row of zeros with the labels, columns and x0 of the partitions.
         """
         parts = self.client.compute(list_partitions(X, y, sample_weight))
         found: list[Summary] = self._gather(self.client.map(_get_summary, parts, pure=False))
@@ -92,7 +92,8 @@ class Partitions(Blocks):
         widths = sorted({part.shape[1] for part in summaries})
         if len(widths) > 1:
             raise ValueError(
-                f"partitions of X have {widths[0]} and {widths[-1]} columns; give all the same."
+                f"partitions of X have {widths[0]} and {widths[-1]} columns; give all of them the "
+                "same columns."
             )
         labels, counts = _merge_labels(summaries, one_class)
         self.multiclass = len(labels) > 2
@@ -108,7 +109,7 @@ class Partitions(Blocks):
         return Examples(one_row, code, labels, summaries[0].columns, x0)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Apply work(partition, first row number) to each partition, and yield the results."""
+        """Call `work` on each partition with the number of its first row; yield the results."""
         firsts = np.cumsum((0, *self.rows))[:-1].tolist()
         yield from self.map(_apply_work, firsts, [work] * len(firsts))
 
@@ -132,7 +133,9 @@ class Partitions(Blocks):
                 "increase timeout."
             ) from None
         except KeyError as error:  # from Dask's Parquet reader, if a file lacks a column
-            raise ValueError(f"a partition of X lacks a column of the first: {error}") from None
+            raise ValueError(
+                f"a partition of X lacks a column that the first one has: {error}"
+            ) from None
         except KilledWorker as error:
             raise ClusterError(
                 "several workers were killed while they computed the same partition, which may "
@@ -181,7 +184,7 @@ def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:
     else:
         raise ValueError(
             f"X is a {type(X).__name__}; give a Dask array, a Dask dataframe or a path of Parquet "
-            "files, or use the estimator of rosenblatt that is not in rosenblatt.dask."
+            "files, or use an estimator that needs no Dask, such as rosenblatt.Perceptron."
         )
     columns = [
         [given] * len(parts) if isinstance(given, str) else split_column(given, what, rows)
@@ -198,7 +201,7 @@ def list_partitions(X: Any, y: Any, weights: Any = None) -> list[Any]:
 
 
 def read_frame(X: Any) -> Any:
-    """Open Parquet files as a Dask dataframe if X is a path or a list of paths."""
+    """Open Parquet files as a Dask dataframe; return X itself if it is not a path."""
     paths = X if isinstance(X, list | tuple) and X else [X]
     if not all(isinstance(path, str | PathLike) for path in paths):
         return X
@@ -321,7 +324,7 @@ def convert_partition(
     x0: float,
     class_weights: NDArray[np.float64] | None,
 ) -> Examples:
-    """Convert a partition to examples, with the labels of all partitions.
+    """Convert a loaded partition to examples, given the labels of all partitions.
 
     NaN and infinity are not checked here, because the first epoch finds them without another pass.
     """

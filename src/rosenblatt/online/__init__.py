@@ -129,7 +129,7 @@ class OnlinePerceptron:
 
     @property
     def n_mistakes(self) -> int:
-        """Number of examples that were misclassified when they came; each caused an update."""
+        """Number of examples misclassified before they were learned; each caused an update."""
         return self._memory.counts[MISTAKES]
 
     @property
@@ -145,7 +145,7 @@ class OnlinePerceptron:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """Labels known so far in sort order; of two, the first is the negative one."""
+        """Known labels in sort order; if there are two, the first is the negative one."""
         return self._labels.met
 
     @property
@@ -478,7 +478,7 @@ class OnlinePerceptron:
         self._set_labels(labels)
 
     def _learn_raw(self, X: Any, y: Any, every: bool) -> list[Any] | None:
-        """Predict and learn rows that need encoding, such as text; None if X needs none."""
+        """Predict and learn rows with text or categories; return None if X needs no encoding."""
         if self._raw is None or column_names(X) is None:
             return None
         rows = _rows_of(X)

@@ -84,7 +84,7 @@ class DictRow:
         return s
 
     def add(self, w: Vector, a: float) -> None:
-        """Add a·x to w."""
+        """Add the row, multiplied by a, to the weights w."""
         w[X0] += a * self.x0
         get = w.get
         for name, value in self.x.items():
@@ -143,7 +143,7 @@ class StreamMemory:
         return self.V
 
     def grouped(self) -> list[Any]:
-        """Return each weight vector as a dict, or as one dict per label if there are many."""
+        """Return each weight vector as a dict or, with more than two labels, a dict per label."""
         V, K = self.by_name(), self.labels
         return V if K == 2 else [V[i : i + K] for i in range(0, len(V), K)]
 
@@ -157,7 +157,7 @@ class StreamMemory:
         return V[K : 2 * K] if predict_with == "pocket" and self.counts[HELD] else V[:K]
 
     def score_sign(self, row: DictRow, values: tuple[Any, ...]) -> float:
-        """Compute the score of a row, or faster a number with the same sign."""
+        """Compute the score of a row or, if that is faster, a number with the same sign."""
         w, known = self.V[0], self.tuple_weights
         if len(w) == len(values) + 1:
             if known.w is not w:
@@ -248,7 +248,7 @@ class StreamMemory:
         return predictions
 
     def _to_arrays(self, rows: Rows, layout: Names) -> tuple[rule.Memory, NDArray[Any]]:
-        """Return the weights as arrays for a block of rows, and an array for its predictions.
+        """Return the weights as arrays for a block of rows, and an empty array of predictions.
 
         The columns are x0, the features of the block, and all other features.
         """
@@ -273,7 +273,7 @@ class StreamMemory:
         return rule.Memory(vectors, self.kept, window, counts, radius), predictions
 
     def flip_signs(self) -> None:
-        """Change the sign of every weight, since positive and negative label are exchanged."""
+        """Negate all weights, because a new label made the positive label the negative one."""
         for vector in self.by_name():
             for name, value in vector.items():
                 vector[name] = 0.0 - value  # never -0.0
@@ -291,7 +291,7 @@ class StreamMemory:
         self.window[:] = bytes(length)
 
     def refuse_unnamed(self) -> None:
-        """Raise ValueError for an array if the features have names."""
+        """Raise ValueError, for rows without names, if the model has named features."""
         known = self.names if self.array is not None else self.V[0]
         if any(isinstance(name, str) for name in itertools.islice(known, 2)):
             raise ValueError(
@@ -300,7 +300,7 @@ class StreamMemory:
             )
 
     def state(self) -> dict[str, Any]:
-        """Return weights and counts as plain values, the same for any sizes of blocks."""
+        """Return weights and counts as plain values, which do not depend on block sizes."""
         nonzero = {name for vector in self.by_name() for name, v in vector.items() if v != 0}
         names = sorted(nonzero - {X0}, key=lambda name: (type(name).__name__, name))
         vectors = {

@@ -1,4 +1,4 @@
-"""Rows of numbers, categories and text, encoded as features of a stream."""
+"""Encoding of the rows of a stream, with numbers, categories and text, as features."""
 
 from __future__ import annotations
 
@@ -37,17 +37,20 @@ class RawColumns:
 
     @cached_property
     def columns(self) -> dict[str, Column]:
-        """Columns by name."""
+        """Columns as a dict by name."""
         return {column.name: column for column in self.encoding.columns}
 
     @cached_property
     def numbers(self) -> Encoding:
-        """Encoding of the numeric columns alone."""
+        """Encoding of only the numeric columns."""
         columns = tuple(c for c in self.encoding.columns if isinstance(c, Number))
         return Encoding(columns, self.encoding.missing)
 
     def encode(self, x: Mapping[Any, Any], known: Collection[Hashable]) -> dict[Hashable, float]:
-        """Encode a row as features; `known` are the features that already have weights."""
+        """Encode a row as a dict of features.
+
+        `known` are the features that already have weights.
+        """
         numbers, row = self._read_numbers(x), dict[Hashable, float]()
         for name in dict.fromkeys((*x, *self.columns)):
             column = self.columns.get(name)
@@ -79,7 +82,7 @@ class RawColumns:
         return dict(zip(names, X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:
-        """Return an encoding of the features with the given names, and these features."""
+        """Return an encoding of only the given features, and the features in its order."""
         values: dict[str, list[str]] = {column.name: [] for column in self.encoding.columns}
         indices, others = [], []
         for name in names:
@@ -117,7 +120,7 @@ def features_of(encoding: Encoding) -> list[Hashable]:
 
 
 def columns_of_feed(feed: Feed, kinds: Kinds) -> RawColumns:
-    """Return the columns of a stream as a model file records them."""
+    """Return the columns of a stream for its model file."""
     if isinstance(feed, LibsvmFeed):
         return RawColumns(Encoding((), "zero"), LABEL)
     width, missing = None, "zero"

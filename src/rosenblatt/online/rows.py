@@ -1,4 +1,4 @@
-"""Rows and labels of an online perceptron, checked and converted."""
+"""Checks and conversion of the rows and labels given to an online perceptron."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Block:
     def rows(
         self, x0: float, step: NDArray[np.float64], begin: int = 0
     ) -> rowformats.Dense | rowformats.Sparse:
-        """Return rows in the format of compiled code, one per entry of `step`."""
+        """Return the rows from `begin` on for compiled code, with the update step of each."""
         return kernel_rows(self.table, x0, step, slice(begin, begin + len(step)))
 
 
@@ -160,7 +160,7 @@ class Labels:
 
     @classmethod
     def of(cls, given: Any) -> Labels:
-        """Check and sort the labels that a user lists, or None if they are unknown."""
+        """Check and sort the labels that a user lists; None means not yet known."""
         if given is None:
             return cls()
         try:
@@ -237,7 +237,7 @@ class BlockLabels:
 
     @classmethod
     def of(cls, y: Any, n: int, every: bool) -> BlockLabels:
-        """Check the labels of n rows, of which none may be missing if `every` is true."""
+        """Check the labels of n rows and, if `every` is true, that none is missing."""
         refuse_masked(y, "y")
         values = as_column(y)
         if values.dtype.kind == "T":
@@ -275,7 +275,7 @@ class BlockLabels:
         return [(at, end, known) for (at, known), end in zip(cuts, ends, strict=True) if at < end]
 
     def refused(self, labels: Labels) -> dict[int, str]:
-        """Return the rows whose labels cannot be learned, with the reasons."""
+        """Return the reason for each row whose label cannot be learned, by row number."""
         skipped = np.zeros(len(self.values), dtype=bool) if self.missing is None else self.missing
         result: dict[int, str] = {}
         while (row := BlockLabels(self.values, skipped)._first_unknown(labels)) is not None:

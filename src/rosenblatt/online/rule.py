@@ -97,7 +97,7 @@ def online_joint(D, zero, predictor, m, predictions):
 
 
 def learn(D, n, zero, mistake, V, kept, counts, window):
-    """Count row n, and update the weights if `mistake` is not NONE."""
+    """Count row n and, unless `mistake` is NONE, update the weights."""
     wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
@@ -132,7 +132,7 @@ def predicting_score(D, n, predictor, V, counts, s):
 
 
 def judge_pocket(D, n, zero, V, counts, wrong):
-    """Count the mistakes of pocket and candidate, and keep the w with the longest run."""
+    """Count the mistakes of pocket and candidate on row n, and keep w after its longest run."""
     counts[POCKET] += misclassifies(D, n, zero, V[1:], counts)
     counts[CANDIDATE] += misclassifies(D, n, zero, V[2:], counts)
     if not wrong:
@@ -145,7 +145,7 @@ def judge_pocket(D, n, zero, V, counts, wrong):
 
 
 def end_window(V, counts):
-    """Keep the better of pocket and candidate, and choose the next candidate."""
+    """Replace the pocket by a better candidate, and choose the next window's candidate."""
     w, pocket, candidate, runner = V[0], V[1], V[2], V[3]
     if counts[RUN] > counts[LONGEST]:
         copy_weights(w, runner)
@@ -190,7 +190,7 @@ def predict_joint(D, zero, predictor, m, predictions):
 
 
 def best_label(D, n, zero, predictor, V, counts, but):
-    """Return the label with the highest score of row n, except `but`, and the score.
+    """Return the label other than `but` with the highest score of row n, and that score.
 
     Of equal scores the first label wins, or with zero > 0 the last.
     """
@@ -228,12 +228,12 @@ def misclassifies(D, n, zero, V, counts):
 
 
 def misclassifies_of_two(D, n, zero, V, counts):
-    """Return whether the weights V[0] misclassify row n, if there are two labels."""
+    """Return whether the weights V[0] of a model with two labels misclassify row n."""
     return sign(score_in_order(D, n, V[0]), zero) * D.step[n] <= 0
 
 
 def misclassifies_joint(D, n, zero, V, counts):
-    """Return whether the weights V[0] misclassify row n, if there are K > 2 labels."""
+    """Return whether the weights V[0] of a model with K > 2 labels misclassify row n."""
     return joint_mistake(D, n, zero, V, counts) >= 0
 
 
