@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rosenblatt.cli.stream import answer, sift
+from rosenblatt.cli.stream import predict_and_learn
+from rosenblatt.cli.streamoutput import format_predictions
 from rosenblatt.online import OnlinePerceptron
+from rosenblatt.online.raw import reject_invalid
 from rosenblatt.read import lines
 from rosenblatt.read.feed import Chunk, Place
 from rosenblatt.read.lines import JsonFeed
@@ -33,8 +35,8 @@ def streamed(feed, batches, kinds):
     """All that comes of a chunk: predictions, bad lines, kinds of columns, state."""
     model, predictions, bad = OnlinePerceptron(), b"", []
     for batch in batches:
-        batch, kinds = sift(feed, batch, model, kinds)
-        predictions += answer(model, batch)
+        batch, kinds = reject_invalid(feed, batch, model.labels, kinds)
+        predictions += format_predictions(predict_and_learn(model, batch), model.labels)
         bad += [(line.number, line.text, line.why) for line in batch.bad]
     return predictions, bad, dict(kinds), model.state()
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 import rosenblatt.interrupts as interrupts
 from rosenblatt.cli.console import Console, as_argument, print_note
@@ -268,6 +269,18 @@ def parse_labels(text: str) -> list[Any]:
     return [p[1:-1].replace('""', '"') if p[0] == '"' else parse_label(p) for p in parts if p]
 
 
+def predict_and_learn(model: OnlinePerceptron, batch: Batch) -> NDArray[Any]:
+    """Predict each row of a batch, and learn it if it has a label; return the predictions."""
+    if batch.X is not None and len(batch.X):
+        return model.predict_then_learn(Block(batch.X, batch.names), batch.y)
+    predictions = []
+    for _, x, y in batch.rows:
+        predictions.append(model.predict_one(x))
+        if y is not None:
+            model.learn_one(x, y)
+    return np.array(predictions, dtype=object)
+
+
 def _check_checkpoint(kept: Any) -> Any:
     """Return the content of a checkpoint, or raise DataError if it is incomplete."""
     if kept is None:
@@ -420,14 +433,7 @@ class Streamer:
         batch, kinds = reject_invalid(self.feed, batch, model.labels, self.kinds)
         if self.strict and batch.bad:
             self._stop_at(batch)
-        predictions: Any = []
-        for _, x, y in batch.rows:
-            predictions.append(model.predict_one(x))
-            if y is not None:
-                model.learn_one(x, y)
-        predictions = np.array(predictions, dtype=object)
-        if batch.X is not None and len(batch.X):
-            predictions = model.predict_then_learn(Block(batch.X, batch.names), batch.y)
+        predictions = predict_and_learn(model, batch)
         new = {name: kind for name, kind in kinds.items() if name not in self.kinds}
         for sentence in describe_kinds(new):
             print_note(sentence)
