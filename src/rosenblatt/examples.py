@@ -373,7 +373,7 @@ class Examples(Blocks):
         return np.bincount(self.places, minlength=self.k)
 
     def encode_updates(self, rows: NDArray[Any], competitors: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode each update by row n against competing label r as one integer, n·K + r.
+        """Encode each update by row n against competing class r as one integer, n·K + r.
 
         For two labels, the code of an update is the row number.
         """
@@ -384,7 +384,7 @@ class Examples(Blocks):
         return made + competitors.astype(self.row_type)
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        """Decode updates into row numbers and, for K > 2, competing labels."""
+        """Decode updates into row numbers and, for K > 2, competing classes."""
         if not self.multiclass:
             return made, None
         rows, competitors = np.divmod(made, made.dtype.type(self.k))
@@ -421,7 +421,7 @@ class Examples(Blocks):
 class KeslerRows(Blocks):
     """Examples of K labels as rows of a problem with two labels (Kesler's construction).
 
-    There is a row z for each example and each competing label, with x in the block of the right
+    There is a row z for each example and each competing class, with x in the block of the right
     label and -x in that of the competing one: w·z > 0 if the right label has the higher score. Row
     m is example m // (K - 1) against one of the other labels, in their order. Many rows are
     constructed a few at a time.
@@ -461,7 +461,7 @@ class KeslerRows(Blocks):
                 yield kesler_rows(block, self.reduced, slice(begin, begin + step))
 
     def pairs(self, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Return the pair (example, competing label) of each given row number."""
+        """Return the pair (example, competing class) of each given row number."""
         others = self.blocks.first().k - 1
         places = {m: divmod(m, others) for m in rows}
         found = self.blocks.take([n for n, _ in places.values()])

@@ -240,7 +240,7 @@ class JointHypothesis(Hypothesis):
         return places
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the code n·K + r of an update by row n against its best competing label r."""
+        """Return the code n·K + r of an update by row n against its best competing class r."""
         competitors = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
         return n * len(self.w) + int(competitors[0])
 
@@ -275,9 +275,9 @@ class JointHypothesis(Hypothesis):
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return each row's lead over its best competing label, and that label.
+        """Return each row's lead over its best competing class, and that label.
 
-        The lead is the score of the row's own label minus that of the competing label.
+        The lead is the score of the row's own label minus that of the competing class.
 
         `s` holds the scores of all labels, and y the position of each row's own label.
         """
@@ -288,7 +288,7 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return a mask of the misclassified rows, their leads and their best competing labels."""
+        """Return a mask of the misclassified rows, their leads and their best competing classes."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 

@@ -4,7 +4,7 @@
 eta is the learning rate, s the sample weight, y the label -1 or +1. ``w`` is the augmented
 weight vector, w0 first. `Dense` and `Sparse` rows differ in two functions, `score` and `add`. With
 more than two labels, `Joint` rows wrap either format: ``w`` has a block of weights for each label,
-and a mistake is a row together with a competing label.
+and a mistake is a row together with a competing class.
 
 In compiled kernels, `engine` selects the function for the format of D. In plain Python, functions
 such as `score` select it by the type of D.
@@ -164,7 +164,7 @@ def wrong(s, positive, zero):
 def mistake(D, n, w, zero):
     """Return the code of an update by row n if w misclassifies the row, else NONE.
 
-    The code is n itself or, with K > 2 labels, n·K + r for the best competing label r.
+    The code is n itself or, with K > 2 labels, n·K + r for the best competing class r.
     """
     if isinstance(D, Joint):
         return mistake_joint(D, n, w, zero)
@@ -177,7 +177,7 @@ def mistake_of_two(D, n, w, zero):
 
 
 def mistake_joint(D, n, w, zero):
-    """Return n·K + r if w prefers a competing label r for row n, else NONE.
+    """Return n·K + r if w prefers a competing class r for row n, else NONE.
 
     If r and the row's own label have equal scores, `zero` decides: at 0 it is a mistake, at -1
     the earlier label is predicted, at +1 the later one.
@@ -255,9 +255,9 @@ def label_weights_sparse(D, w, k):
 
 
 def add_joint(D, n, w, a):
-    """Add a row to the weights of its label and subtract it from those of a competing label.
+    """Add a row to the weights of its label and subtract it from those of a competing class.
 
-    n encodes both: n // K is the row, and n % K is the competing label.
+    n encodes both: n // K is the row, and n % K is the competing class.
     """
     row, r = np.int64(n) // D.K, np.int64(n) % D.K
     add(D.rows, row, label_weights(D, w, D.label[row]), a)

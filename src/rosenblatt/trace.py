@@ -38,7 +38,7 @@ class Trace:
         Data to replay the weights from. This is X itself, not a copy, so changing X in place
         changes w(t). It is not pickled: a saved model does not contain its examples.
     rivals : integer array of shape (T,), optional
-        With more than two labels, the index in `classes_` of the competing label of each
+        With more than two labels, the index in `classes_` of the competing class of each
         update, from whose weights the row was subtracted.
 
     Examples

@@ -6,8 +6,8 @@ z, and γ·z = 0 for each signed row that is *pinned*. The signed rows of each f
 * binomial: z is x if the label is yes, and -x if it is no; if it is a proportion between 0 and 1,
   z is x and pinned;
 * Poisson, and every count with a log link: z is -x if the count is 0, else x and pinned;
-* multinomial: one row per competing label, with x in the block of the row's own label and -x in
-  that of the competing label. The first label is the reference, whose coefficients are all 0: it
+* multinomial: one row per competing class, with x in the block of the row's own label and -x in
+  that of the competing class. The first label is the reference, whose coefficients are all 0: it
   has no block;
 * ordinal (proportional odds): x·γ lies between the thresholds below and above the row's label,
   with one signed row for each of the two;

@@ -174,7 +174,7 @@ class Proof(SavedProof):
             return self.check_examples(examples, again=again)
 
     def _check_labels(self, examples: Blocks) -> bool:
-        """Check a proof about more than two labels, on one row per example and competing label.
+        """Check a proof about more than two labels, on one row per example and competing class.
 
         An example can be in several conflicts, against different competing classes, so the number
         of conflicts is no number of mistakes.

@@ -167,7 +167,7 @@ def _decide_multiclass(
 
 
 def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) -> Separability:
-    """Convert a result about (example, competing label) pairs to one about examples."""
+    """Convert a result about (example, competing class) pairs to one about examples."""
     first, listed = blocks.first(), (m for one in found.conflicts for m in one.rows)
     known, radius = rows.pairs([*found.support.tolist(), *listed]), found.radius
     weights, proof = found.weights, found.proof

@@ -81,7 +81,7 @@ class Separation:
         without both a case and a control, are not.
     n_overlapping : int
         Number of rows that the finite estimates are based on. In a multinomial a row may be
-        separated from one competing label and overlap with another: it is then in `rows` and
+        separated from one competing class and overlap with another: it is then in `rows` and
         counted here too.
     drop : tuple of str
         Columns without which every estimate that is identified is finite. Empty if there is no

@@ -47,7 +47,7 @@ class MulticlassConflict(Conflict):
     def of(
         cls, conflict: Conflict, pairs_of: dict[int, tuple[int, int]], others: int
     ) -> MulticlassConflict:
-        """Convert a conflict of (example, competing label) pairs to one of examples.
+        """Convert a conflict of (example, competing class) pairs to one of examples.
 
         `pairs_of` has the example and the competing class of each row; `others` is the number of
         competing classes of an example.

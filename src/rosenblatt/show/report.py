@@ -272,7 +272,7 @@ def _histograms(away: NDArray[np.float64], y: NDArray[Any]) -> dict[str, Any]:
 
     `far` is the distance at the ends of the histograms; larger ones are counted in the last bars.
     """
-    away = np.nan_to_num(away, posinf=0.0)  # infinite if no competing label ever scores higher
+    away = np.nan_to_num(away, posinf=0.0)  # infinite if no competing class ever scores higher
     far = float(np.percentile(np.abs(away), 99.5, method="higher")) or 1.0
     share, edges = np.clip(away / far, -1, 1), np.linspace(-1, 1, BARS + 1)
     no, yes = (np.histogram(share[y == sign], edges)[0].tolist() for sign in (-1, 1))

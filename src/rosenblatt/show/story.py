@@ -18,7 +18,7 @@ features              null for two features, else their names; the points are th
                       plane, and `lines` are the intersections of each w(t) with that plane
 updates               T, the number of updates
 rows                  packed u4 [T]: the example of each update
-rivals                null, or with more than two labels packed u4 [T]: the competing label
+rivals                null, or with more than two labels packed u4 [T]: the competing class
 ends                  packed u4: the number of updates made by the end of each epoch
 weights               packed f8 [(T + 1)·k]: the augmented w(t), bias first, with more than two
                       labels one label after the other; null if there are too many
@@ -73,7 +73,7 @@ Rows = NDArray[np.intp]
 FORMAT = "rosenblatt story 1"
 FLOATS, COUNTS = "<f8", "<u4"
 MOST_NUMBERS = 2**21  # in one array; a larger array is left out
-MOST_PAIRED = 50  # pairs of an example and a competing label that are listed
+MOST_PAIRED = 50  # pairs of an example and a competing class that are listed
 MOST_PAIRS = 2**25  # pairs of a w(t) and an example; beyond, mistakes are not counted at every t
 ENDED = {
     "no mistakes": "a full epoch made no mistake",
@@ -274,7 +274,7 @@ def verdict_json(verdict: Separability, examples: Examples) -> dict[str, Any]:
 
 
 def _pairs_json(verdict: Separability) -> dict[str, Any]:
-    """Return the pairs (example, competing label) that prove a verdict on three or more labels.
+    """Return the pairs (example, competing class) that prove a verdict on three or more labels.
 
     These are the pairs on the margin, or those of a conflict with their shares.
     """

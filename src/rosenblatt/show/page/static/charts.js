@@ -234,7 +234,7 @@ export function drawVectors(pen, scene) {
 }
 
 // Draw the w of every label: an update adds x to the w of the right label, and subtracts it from
-// the w of the competing label.
+// the w of the competing class.
 function drawLabelVectors(pen, scene) {
   const { story, t, part, palette, width, height } = scene;
   const after = story.planes(t).map(([, a, b]) => [a, b]);

@@ -38,21 +38,21 @@ const binary = {
 };
 
 const joint = {
-  // Is the score of the right label not above that of its best competing label?
+  // Is the score of the right label not above that of its best competing class?
   mistake({ X, y, K }, n, w, zero) {
     const s = scoresOf(w, X[n], K);
     const r = rivalOf(s, y[n], zero);
     return isRight(s[y[n]] - s[r], y[n], r, zero) ? NONE : n * K + r;
   },
 
-  // w ← w + a·x for the label of the row, and w − a·x for the competing label
+  // w ← w + a·x for the label of the row, and w − a·x for the competing class
   add({ X, y, K }, update, w, a) {
     const n = Math.floor(update / K);
     addTo(w, y[n], X[n], a);
     addTo(w, update % K, X[n], -a);
   },
 
-  // The competing label is found in exact arithmetic, because rounding may hide the mistake.
+  // The competing class is found in exact arithmetic, because rounding may hide the mistake.
   updateOf: ({ X, y, K }, n, w, zero) =>
     n * K + rivalOf(Array(K), y[n], zero, exactComparison(w, X[n], K, 1)),
 };

@@ -211,7 +211,7 @@ function tieSentence(story) {
   const labels = [...new Set(sorted)].sort();
   const first = labels.length === 1 ? `Examples of ${labels[0]} overlap. ` : "";
   const tie = `examples of ${labels.join(", and of ")} tie.`;
-  return `${first}Under some weights no competing label scores higher, but ${tie}`;
+  return `${first}Under some weights no competing class scores higher, but ${tie}`;
 }
 
 function fewestSentence({ fewest }) {
@@ -262,7 +262,7 @@ function conflictLines(sentence, rows, more) {
   return [paragraph(sentence), table, ...(more ? [paragraph(more)] : [])];
 }
 
-// Name the examples on the margin or in conflict, with their competing labels.
+// Name the examples on the margin or in conflict, with their competing classes.
 function labelLines(story) {
   const { name, margin, radius, pairs, shares, explanation } = story.verdict;
   if (!pairs.length) return explanation.slice(1).map(paragraph);
@@ -278,7 +278,7 @@ function labelLines(story) {
     ].map(paragraph);
   }
   const sentence =
-    "No weights classify these examples all correctly: with weights λ, x for the own label and −x for the competing label sum to 0. Checked in exact arithmetic.";
+    "No weights classify these examples all correctly: with weights λ, x for the own label and −x for the competing class sum to 0. Checked in exact arithmetic.";
   const rows = paired
     .slice(0, ROWS_SHOWN)
     .map((text, i) => [make("td", {}, text), make("td", {}, `λ = ${format(shares[i], 3)}`)]);

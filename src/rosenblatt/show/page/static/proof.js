@@ -42,8 +42,8 @@ export function checkClaim(proof, X, y, x0 = 1, sampleWeights = null) {
   return claim;
 }
 
-// Return the rows of examples with several labels, one row per competing label: (x0, x) in the
-// block of the right label, −(x0, x) in the block of the competing label, and label 1. Only proofs
+// Return the rows of examples with several labels, one row per competing class: (x0, x) in the
+// block of the right label, −(x0, x) in the block of the competing class, and label 1. Only proofs
 // of "separable" have a block for the first label.
 export function againstRivals({ claim, labels, x0 }, X, y) {
   const known = [...new Set(y)].sort((a, b) => a - b);

@@ -2,8 +2,8 @@
 // correctly, and finds a proof.
 //
 // Rows z are the examples times their signs, y·(1, x1, x2). With more than two labels, there is a
-// row for each competing label, with (1, x1, x2) in the block of the right label and its negative
-// in the block of the competing label. So a row is classified correctly if w·z > 0. Let x be the
+// row for each competing class, with (1, x1, x2) in the block of the right label and its negative
+// in the block of the competing class. So a row is classified correctly if w·z > 0. Let x be the
 // point of the convex hull of all rows that is nearest to 0. If x is not 0, it is the w with the
 // maximum margin, and its length is ρ. If x is 0, it has multipliers λ with Σ λ z = 0, and no w
 // classifies all of these rows correctly; then their span is projected away, and the rest is
@@ -36,8 +36,8 @@ export function separable(points, targets) {
 }
 
 // Decide for points with labels 0 to K - 1. Return {name, margin, radius, bound, weights, pairs,
-// shares, ties, proof}. Pairs are [example, competing label]: those on the margin, or those in
-// conflict, with shares that sum to 1. Ties are the [label, competing label] of all conflicts.
+// shares, ties, proof}. Pairs are [example, competing class]: those on the margin, or those in
+// conflict, with shares that sum to 1. Ties are the [label, competing class] of all conflicts.
 export function separableLabels(points, targets, K) {
   const { augmented, power } = augmentedRows(points);
   const pairs = targets.flatMap((y, n) =>

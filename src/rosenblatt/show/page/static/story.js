@@ -62,7 +62,7 @@ export class Story {
     return this.marks[place];
   }
 
-  // Return the competing label of update t; null if there are only two labels.
+  // Return the competing class of update t; null if there are only two labels.
   rival(t) {
     return this.rivals ? this.rivals[t - 1] : null;
   }
