@@ -190,7 +190,7 @@ def _transform(step: Any, features: list[Feature]) -> list[Feature]:
             "impute, scale and encode single columns"
         )
     if getattr(step, "clip", False):
-        raise FoldingError(f"{kind} clips values, which no linear classifier can")
+        raise FoldingError(f"{kind} clips values, which no linear classifier can do")
     count = len(features)
     scale = [Fraction(float(s)) for s in ([1] * count if step.scale_ is None else step.scale_)]
     if kind == "MinMaxScaler":

@@ -185,7 +185,7 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Sets of rows on which always predicting one label makes fewer mistakes.
+        """Names of row sets on which always predicting one label beats this classifier.
 
         The list may contain "learning" (the training rows) and "test" (the test rows).
         """

@@ -338,7 +338,7 @@ class Enumeration:
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return how many halvings to try before it is faster to try every row as a pivot."""
+        """Return how often to split the region before it is faster to try every row as a pivot."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)

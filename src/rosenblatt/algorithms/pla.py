@@ -340,7 +340,7 @@ class Walk:
         if len(self.start) != first.size:  # kernels do not check the bounds of arrays
             raise ValueError(
                 f"the initial weights have {plural(len(self.start), 'entry', 'entries')}; "
-                f"give {first.size}: w0 and one weight per feature, for each weight vector."
+                f"give {first.size}: w0 and a weight per feature (for each label if more than two)."
             )
         self.updated: list[Ints] = [np.empty(0, dtype=first.row_type)]
         self.ends: list[Ints] = [NO_ENDS]

@@ -209,7 +209,7 @@ def format_predictions(predictions: NDArray[Any], labels: tuple[Any, ...]) -> by
 
 
 class BadLines:
-    """Reporter of bad lines, which prints each reason once and counts at the end."""
+    """Reporter of bad lines: prints each reason once, and at the end how often it occurred."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -394,7 +394,7 @@ def _check_rows(proof: Proof, n_rows: int) -> None:
         if group[0] < 0 or group[-1] >= n_rows:
             raise no_such_row(group[0] if group[0] < 0 else group[-1])
         if twice := seen.intersection(group):
-            raise ProofError("", min(twice), " is in two groups of equal rows.")
+            raise ProofError("the proof lists ", min(twice), " in two groups of equal rows.")
         seen.update(group)
     others = {n for group in proof.duplicates for n in group[1:]}
     seen = set()

@@ -136,7 +136,7 @@ class Finder:
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
-    """Search for cheap conflicts in rounds, each with new random costs.
+    """Search for cheap conflicts, starting several times with random costs of the rows.
 
     Each round solves a linear program with random costs, then exchanges rows to lower the given
     costs.

@@ -400,7 +400,7 @@ def contradictions(
 
 
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
-    """Return for each i whether row rows[i] and row models[i] have equal features."""
+    """Return for each i whether the rows numbered rows[i] and models[i] are equal."""
     X = examples.X
     pairs = zip(examples.split(rows), examples.split(models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]

@@ -349,9 +349,9 @@ class _Search(Blocks):
             yield result
 
     def step(self) -> Separability | None:
-        """Decide about the working set; return the result if it holds for all rows.
+        """Decide separability of the working set; return the result if it holds for all rows.
 
-        Return None if other rows contradict the decision; they have joined the working set.
+        Return None if other rows contradict it; these rows have joined the working set.
         """
         rows = self.working
         look = self.look if self.whole else summarize(rows)

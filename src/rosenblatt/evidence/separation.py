@@ -478,7 +478,7 @@ def _count_unlisted(s: Separation) -> list[str]:
 
 
 def list_rows(s: Separation, counted: str = "") -> list[str]:
-    """List the separated rows in a sentence; return an empty list if there are none.
+    """Return a list with one sentence that names the separated rows, or an empty list.
 
     `counted` is a remark on how rows are counted.
     """

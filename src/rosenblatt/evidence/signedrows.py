@@ -99,7 +99,7 @@ def summarize(examples: Examples) -> DataSummary:
 
 
 def _are_far_apart(columns: Floats, far: float) -> bool:
-    """Return whether nonzero columns differ in size by more than a factor."""
+    """Return whether the largest entries of two columns differ by more than the factor `far`."""
     used = columns[columns > 0]
     return bool(used.max(initial=0.0) / far > used.min(initial=math.inf))
 

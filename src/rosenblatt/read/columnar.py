@@ -244,7 +244,8 @@ def convert_file(table: FileTable) -> FileTable:
     source, path = table.source, converted_path(table.source)
     if path.exists() and KEY not in _metadata(path):
         raise WriteError(
-            f"cannot write {path}: a file that rosenblatt did not write has that name."
+            f"cannot write {path}: a file of that name exists that rosenblatt did not write; "
+            "rename or move it."
         )
     before = _file_state(source)
     marks = {KEY: _fingerprint(source, table.layout)}
@@ -285,7 +286,7 @@ def convert_file(table: FileTable) -> FileTable:
 
 
 def _fingerprint(source: Source, layout: Layout) -> bytes:
-    """Return the checksum of a text file and its layout."""
+    """Return a text file's checksum with its separator, header and encoding, for comparison."""
     types = {name: str(kind) for name, kind in sorted(layout.types.items())}
     with open(source.path, "rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()

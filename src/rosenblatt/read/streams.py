@@ -76,7 +76,10 @@ class RowStream:
     def go_to(self, place: Place, expected: str) -> None:
         """Check that a checkpoint belongs to this file; raise DataError if it does not."""
         if expected != self.checksum_of_end:
-            raise DataError(f"{self.name} is not the file that the checkpoint was made on.")
+            raise DataError(
+                f"{self.name} is not the file that the checkpoint belongs to. Give that file, or "
+                "use another checkpoint."
+            )
 
     def checksum(self) -> str:
         """Return the checksum of the end of the file, where Parquet has its metadata."""
