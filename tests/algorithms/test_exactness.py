@@ -124,9 +124,9 @@ def test_rows_with_score_exactly_zero_cost_no_more_than_others(monkeypatch):
 
 def test_weights_of_the_wrong_length_never_reach_a_kernel():
     examples = Examples.from_arrays(np.eye(3), [0, 1, 1])
-    with refuses(ValueError, 5, 3):
+    with refuses(ValueError, 6, 4):
         algorithms.pla(examples, start=np.zeros(6))
-    with refuses(ValueError, 5, 3):
+    with refuses(ValueError, 6, 4):
         Hypothesis(np.ones(6)).scores(np.eye(3))
 
 
