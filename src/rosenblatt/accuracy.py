@@ -101,7 +101,7 @@ class Accuracy:
 
     @classmethod
     def empty(cls, k: int) -> Accuracy:
-        """Return the accuracy on no rows, with k labels."""
+        """Create an Accuracy for k labels in which all counts are 0."""
         return cls(((0,) * k,) * k)
 
     def __add__(self, other: Accuracy) -> Accuracy:
@@ -246,7 +246,7 @@ def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
 
 
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Split row numbers at random into training and test rows.
+    """Split row numbers at random into training and test rows, separately for each label.
 
     About `share` of the rows of each label are test rows. With two labels, at least one row of
     each is a test row. With more than two, at least one row of each stays a training row, so a
@@ -289,7 +289,7 @@ class EvaluationOptions:
         return self.test is None and (self.cv is not None or self.share > 0)
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
-        """Read the test file, if any, and check the number of folds."""
+        """Read the test file, if any, and check that there are enough rows for the folds."""
         second = np.sort(data.examples.count_labels())[-2] if data.blocks.in_memory else 0
         if self.cv is not None and data.blocks.in_memory and self.cv > second:
             rarer = "second most frequent" if data.blocks.multiclass else "rarer"
@@ -308,7 +308,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Accuracy of one model, or one per fold, and its test rows."""
+    """Test accuracy of one model, or of one model per fold, and where the test rows came from."""
 
     kind: str  # source of the test rows: "held out", "file" or "folds"
     accuracies: tuple[Accuracy, ...]  # one for each model

@@ -43,7 +43,7 @@ class Blocks:
         raise NotImplementedError
 
     def first(self) -> Examples:
-        """Return the first block; all blocks have its labels, x0 and columns."""
+        """Return the first block; all blocks have the same labels, x0 and columns."""
         for block in self.each(return_block):
             return block
         raise ValueError("there are no rows to learn from; give at least one.")

@@ -62,7 +62,7 @@ def pause_clock() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Exclude a block of imports or compilation from time limits, and delay Ctrl-C."""
+    """Exclude a block of imports or compilation from time limits; delay Ctrl-C until its end."""
     with delay_interrupts(), pause_clock():
         yield
 
@@ -122,9 +122,9 @@ class Deadline:
         return self.end <= now()
 
     def over_for(self, numbers: int) -> bool:
-        """Return whether a job must stop, given how many numbers it works on.
+        """Return whether the deadline ends a job that processes `numbers` values.
 
-        Small jobs always finish.
+        Small jobs finish even after the deadline.
         """
         return numbers > CHEAP and self.over
 
@@ -175,7 +175,7 @@ class StatusLine:
             self._status.stop()
 
     def update(self, line: Callable[[], str]) -> None:
-        """Show the text that `line()` returns, unless another was shown just before."""
+        """Show the text that `line()` returns; without a terminal, at most once per second."""
         if not (self.terminal or self.verbose):
             return
         with self.lock:
@@ -209,7 +209,7 @@ class MistakeProgress(StatusLine):
         self.unit, self.seconds, self.work = unit, seconds, now()
 
     def report(self, mistakes: float, steps: int, bound: float = 0) -> None:
-        """Show the number of mistakes, a lower bound and the steps per second."""
+        """Show the number of mistakes, a lower bound on this number, and the speed."""
 
         def line() -> str:
             elapsed = max(now() - self.work, 1e-9)

@@ -133,7 +133,7 @@ def _digest_of_shared_files() -> str:
 
 
 def _kind(argument: Any) -> Any:
-    """Return the types of an argument by which Numba selects the compiled version."""
+    """Return a key for the type of an argument; a kernel is compiled once for each key."""
     if isinstance(argument, tuple):
         first, second = argument[:2]
         return type(argument), _kind(first), getattr(second, "dtype", None)
@@ -164,7 +164,7 @@ def inside_plain_at_first() -> bool:
 
 
 def one_pass(D: Any, *others: Any) -> int:
-    """Estimate the number of multiplications in one pass over the rows of D."""
+    """Estimate how many multiplications a kernel does in one pass over its rows."""
     if isinstance(D, rowformats.Joint):
         return D.K * one_pass(D.rows)
     if isinstance(D, rowformats.Sparse):
@@ -209,7 +209,7 @@ def is_sparse(rows: Any) -> bool:
 
 
 def is_joint(rows: Any) -> bool:
-    """Return whether a Numba type is that of rows with more than two labels."""
+    """Return whether a Numba type is that of rows for joint training (3 or more labels)."""
     return bool(rows.instance_class is rowformats.Joint)
 
 
@@ -312,7 +312,7 @@ def _bind_orders() -> None:
 
 @functools.cache
 def prefetch() -> Any:
-    """Return a function that loads an array entry into the cache before a kernel needs it.
+    """Return a function that loads an array entry into the processor's cache ahead of use.
 
     The entry may be past the end of the array.
     """
@@ -359,7 +359,7 @@ def at_most(threads: int) -> Iterator[None]:
 
 
 def in_threads(work: Callable[[slice], None], n: int, size: int) -> None:
-    """Run a function on parts of n rows in parallel if the job is large enough.
+    """Split n rows into parts and run `work` on them, in parallel if the job is large.
 
     Kernels release Python's lock, so parts run in parallel; the result of a row does not depend
     on the number of parts. A core may be busy with something else: a thread that finishes a part

@@ -53,7 +53,7 @@ class Parameter:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Message:
-    """Text with parameters, which each interface spells in its own way.
+    """Text with parameters, written as Python keywords or as command-line options.
 
     Parts are text, parameters and other messages. `str` spells parameters as Python keywords.
 
@@ -163,11 +163,11 @@ class RowNames:
         return cls(index=None if is_default else index)
 
     def number(self, n: int) -> int:
-        """Return the number by which messages name example n."""
+        """Return the row number of example n in messages, counted from 0 or 1."""
         return self.first + (int(n) if self.positions is None else int(self.positions[n]))
 
     def name(self, n: int) -> str:
-        """Return the number of example n, with its index label in parentheses."""
+        """Return the row number of example n, with its index label, if any, in parentheses."""
         number = self.number(n)
         if self.index is None:
             return str(number)

@@ -146,7 +146,10 @@ class Examples(Blocks):
         return self
 
     def _plain(self, square: float) -> bool:
-        """Return whether entries with this mean square can be used without dividing by `unit`."""
+        """Return whether typical squares stay in range without dividing by `unit`.
+
+        `square` is the mean of the squared entries of X.
+        """
         low, high = _PLAIN_SQUARES
         return low < square + self.x0 * self.x0 < high
 
@@ -269,7 +272,7 @@ class Examples(Blocks):
 
     @property
     def in_order(self) -> range | NDArray[np.unsignedinteger[Any]]:
-        """Row numbers of the rows whose sample weight is not 0; a range if all weights are 1."""
+        """Row numbers of the rows with nonzero weight; a `range` without sample weights."""
         return range(self.n) if self.weights is None else self.kept
 
     @property
@@ -304,7 +307,7 @@ class Examples(Blocks):
 
     @functools.cached_property
     def longest(self) -> int:
-        """Number of multiplications that the score of the longest row takes, for one label."""
+        """Maximum number of multiplications in the score of a row, for one label."""
         if not self.is_sparse:
             return self.d + 1
         return 1 + int(np.diff(self.X.indptr).max(initial=0))
@@ -327,7 +330,7 @@ class Examples(Blocks):
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
     def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
-        """Convert the rows to the form that kernels take, for the learning rate `eta`."""
+        """Return the rows as arrays for compiled kernels, with steps for learning rate `eta`."""
         length = eta / self.unit
         if length == 1 and self.weights is None and not self.multiclass:
             return kernel_rows(self.X, self.x0, self.y)
@@ -340,7 +343,7 @@ class Examples(Blocks):
         return joint_rows(rows, self.y, self.k) if self.multiclass else rows
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert weights of a kernel to augmented weights, without w0 if x0 is 0."""
+        """Convert w from a compiled kernel to augmented weights, without w0 if x0 is 0."""
         return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -350,7 +353,7 @@ class Examples(Blocks):
         return np.concatenate((np.zeros((*augmented.shape[:-1], 1)), augmented), axis=-1)
 
     def shaped(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert weights of a kernel to the weights of a `Hypothesis`.
+        """Convert w from a compiled kernel to the shape that a `Hypothesis` takes.
 
         With more than two labels this is an array with one row per label.
         """
@@ -360,7 +363,7 @@ class Examples(Blocks):
         return np.ascontiguousarray(blocks)
 
     def flat(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert the weights of a `Hypothesis` to a 1-d array as the kernels take it."""
+        """Flatten the weights of a `Hypothesis` to the 1-d array that compiled kernels take."""
         return joint_weights(self.X, weights) if self.multiclass else weights
 
     @property
@@ -537,7 +540,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the weight positions and the values of the entries of row n, followed by x0.
+    """Return the indices in w and the values of the entries of row n, then those of x0.
 
     A position repeats if a CSR matrix stores an entry twice.
     """
@@ -552,7 +555,7 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
 def kernel_rows(
     X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
 ) -> rowformats.Dense | rowformats.Sparse:
-    """Convert rows of a checked table (default: all) to the read-only arrays that kernels take."""
+    """Convert rows of a checked table (default: all) to read-only arrays for compiled kernels."""
     if isinstance(X, np.ndarray):
         rows = X[part]
         rows.flags.writeable = False
@@ -573,12 +576,15 @@ def kernel_rows(
 def joint_rows(
     rows: rowformats.Dense | rowformats.Sparse, label: NDArray[np.int32], K: int
 ) -> rowformats.Joint:
-    """Combine rows and their K labels for kernels; threads must not share the result."""
+    """Combine rows, their labels and a buffer for K scores, as compiled kernels take them.
+
+    Each thread needs its own result, because kernels overwrite the buffer.
+    """
     return rowformats.Joint(rows, _read_only(label), K, np.empty(K))
 
 
 def joint_weights(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Flatten an array with one row of weights per label as the kernels take it."""
+    """Flatten weights with one row per label to the 1-d array that compiled kernels take."""
     return (weights if isinstance(X, np.ndarray) else weights.T).flatten()
 
 
@@ -599,13 +605,13 @@ def products(
 
 
 def check_width(X: Any, w: NDArray[np.float64]) -> None:
-    """Raise ValueError if w, or each row of w, does not have w0 and one weight per column.
+    """Raise ValueError unless w, or each row of w, has w0 and one weight per column of X.
 
-    Kernels do not check bounds.
+    Compiled kernels do not check that an index is within an array.
     """
     if X.shape[1] + 1 != w.shape[-1]:
         weights, features = plural(w.shape[-1] - 1, "weight"), plural(X.shape[1], "feature")
-        raise ValueError(f"{weights} cannot score {features}; give a weight for each.")
+        raise ValueError(f"{weights} cannot score {features}; give one weight per feature.")
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

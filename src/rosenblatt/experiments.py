@@ -135,7 +135,10 @@ def draw_target(dim: int, rng: np.random.Generator) -> NDArray[np.float64]:
 def measure_disagreement(
     f: NDArray[np.float64], g: NDArray[np.float64], rng: np.random.Generator
 ) -> float:
-    """Return P[f(x) ≠ g(x)] for x uniform in [-1, 1]^dim; estimate it if dim > 2."""
+    """Return P[f(x) ≠ g(x)] for the target f, the learned g and x uniform in [-1, 1]^dim.
+
+    It is exact in one and two dimensions, and estimated from new examples in more.
+    """
     dim = len(f) - 1
     if dim > 2:
         X = rng.uniform(-1, 1, (FRESH_EXAMPLES, dim))

@@ -61,7 +61,7 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
         by_name = hasattr(model[0], "transformers_") and hasattr(model, "feature_names_in_")
         if by_name or not hasattr(model, "n_features_in_"):  # fitted on text
             raise ValueError(
-                f"{error.reason}. An ONNX graph of it needs the types of the columns: call "
+                f"{error.reason}. An ONNX graph of the pipeline needs its column types: call "
                 "rosenblatt.register_onnx_converters and then skl2onnx.to_onnx with initial_types."
             ) from None
         register_onnx_converters()

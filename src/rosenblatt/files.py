@@ -69,7 +69,7 @@ def check_overwrite(path: str, mark: bytes, what: str, advice: str) -> None:
 
 
 def _identity(path: str, standard: int) -> Hashable:
-    """Return a key that all names of a file share.
+    """Return a key that is the same for all paths of one file.
 
     Pipes and devices have the key None.
     """

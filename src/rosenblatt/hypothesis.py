@@ -142,7 +142,7 @@ class Hypothesis:
         return np.asarray(examples.y * self.scores(examples.X))
 
     def predicting(self, place: int) -> Hypothesis:
-        """Return a classifier that predicts label number `place` for every row."""
+        """Return a classifier that predicts the label at position `place` for every row."""
         w = np.zeros_like(self.w)
         if w.ndim == 1:
             w[0] = 1.0 if place else -1.0
@@ -270,12 +270,12 @@ class JointHypothesis(Hypothesis):
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """Position of the first label with the same weights, for each label."""
+        """For each label, the position of the first label that has equal weights."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return each row's lead over its best competing class, and that label.
+        """Return each row's lead over its best competing class, and the position of that class.
 
         The lead is the score of the row's own label minus that of the competing class.
 
@@ -288,7 +288,7 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return a mask of the misclassified rows, their leads and their best competing classes."""
+        """Return a mask of the misclassified rows, then what `lead` returns for all rows."""
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 

@@ -81,7 +81,7 @@ class _Program:
         raise KeyboardInterrupt
 
     def retry(self, number: int, frame: FrameType | None) -> None:
-        """Handle a Ctrl-C that was postponed or lost before."""
+        """Handle again a Ctrl-C that came during an import or that a callback swallowed."""
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler):
             handler(AGAIN, frame)

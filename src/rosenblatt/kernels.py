@@ -26,7 +26,10 @@ def pla(D, order, zero, w, trace, ends):
 
 
 def pocket(D, trace, w, fewest, tolerance):
-    """Repeat updates until w makes fewer than `fewest` mistakes; return how many, or 0 if never."""
+    """Repeat the updates of `trace` until w makes fewer than `fewest` mistakes.
+
+    Return how many updates that took, or 0 if w never makes so few mistakes.
+    """
     for t in range(len(trace)):
         n = trace[t]
         add(D, n, w, step(D, n))
@@ -36,7 +39,7 @@ def pocket(D, trace, w, fewest, tolerance):
 
 
 def next_mistake(D, order, zero, w, k):
-    """Find the first row from position k of `order` that w misclassifies.
+    """Find the first row in `order`, from position k on, that w misclassifies.
 
     Return the position and the code of the update (see `rowformats.mistake`).
     """
@@ -83,7 +86,7 @@ def pla_random(D, order, chance, zero, w, walk, trace, when, ends):
 
 
 def pla_first(D, order, zero, w, walk, trace):
-    """Update w on its first mistake, start over at the first row, until there is no mistake."""
+    """Update w on its first mistake and start over at the first row, until none is left."""
     k, visits = walk
     t = 0
     while k < len(order) and visits > 0 and t < len(trace):
@@ -100,7 +103,7 @@ def pla_first(D, order, zero, w, walk, trace):
 
 
 def ratchet(D, order, zero, w, run, evaluated, longest, trace):
-    """Update w on each mistake until w classifies more than `longest` rows in a row correctly.
+    """Update w on each mistake until it classifies more than `longest` consecutive rows correctly.
 
     If w is `evaluated` already, the loop goes on to the next update.
     """

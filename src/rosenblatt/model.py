@@ -475,7 +475,7 @@ def read_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | Separat
     """Read a proof file: the columns of the data, if recorded, and the proof."""
     value = strictjson.read(path)
     if not isinstance(value, dict):
-        raise DataError(f"{path} is not a proof of rosenblatt.")
+        raise DataError(f"{path} is not a proof file of rosenblatt.")
     kind, content = strictjson.kind_of_file(value), value
     plan: Plan | RegressionPlan | None = None
     if kind or "rosenblatt" in value:

@@ -51,7 +51,7 @@ def is_ours(clf: Any) -> bool:
 def transform_before_last(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None]:
     """Transform X by all steps of a pipeline but the last.
 
-    Also returns the names of the columns then, or None if they are not known.
+    Also returns the column names of the transformed X, or None if they are not known.
     """
     names: Sequence[str] | None = column_names(X)
     for step in _steps_before_last(clf):
@@ -137,7 +137,7 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
     if is_imputed and not all(imputed.values()):
         raise FoldingError(
             f"{quote_column(next(name for name in imputed if not imputed[name]))} is not imputed, "
-            "but other numbers are, and a model file imputes all columns of numbers or none"
+            "but other numeric columns are; a model file imputes all numeric columns or none"
         )
     rounded = np.array([[_round(number) for number in each] for each in weights]).T
     folded = np.ascontiguousarray(rounded if line.w.ndim == 2 else rounded[0])
@@ -146,12 +146,12 @@ def fold(clf: Any) -> tuple[Encoding, Hypothesis]:
 
 
 def _add(total: list[Fraction], w: list[Fraction], factor: Fraction) -> list[Fraction]:
-    """Add factor·w to the total weights, label by label."""
+    """Return total + factor·w, where `total` and `w` have one weight per label."""
     return [t + factor * v for t, v in zip(total, w, strict=True)]
 
 
 def _weights_by_value(name: str, terms: list[Term]) -> dict[str, list[Fraction]]:
-    """Return the weights of each category of a column, in sort order."""
+    """Map each category of a column to its weights, one per label, sorted by category."""
     if not all(f.values for _, f in terms):
         raise FoldingError(f"{quote_column(name)} is used as a number and as a category")
     weights: dict[str, list[Fraction]] = {}
@@ -242,7 +242,8 @@ def _encode(step: Any, features: list[Feature]) -> list[Feature]:
         if blank or changed or twice:
             raise FoldingError(
                 "OneHotEncoder cannot be saved in a model file if an earlier step changed its "
-                "numbers, or if categories begin or end with blanks or are missing in two ways"
+                "numbers, if categories begin or end with blanks, or if missing or empty values "
+                "have two categories"
             )
         spelled = []  # all spellings of each category in files, such as 1 and 1.0
         for value, text in zip(values, texts, strict=True):

@@ -106,7 +106,7 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         return self.online.predict_one(x)
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a frame in order.
+        """Learn from the rows of a frame, one after another.
 
         Parameters
         ----------

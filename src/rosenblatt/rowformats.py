@@ -1,4 +1,4 @@
-"""Formats of rows in kernels: how to score a row of the data set D and add it to the weights w.
+"""Score a row of the data set D, or add it to the weights w, for each format of rows.
 
 ``D`` holds the rows, with x0 implied. ``D.step[n]`` = eta·s·y is the factor of row n in an update:
 eta is the learning rate, s the sample weight, y the label -1 or +1. ``w`` is the augmented
@@ -27,7 +27,10 @@ class Dense(NamedTuple):
 
 
 class Plane(Dense):
-    """Rows of an array with at most two features, summed in the same order everywhere."""
+    """Rows of an array with at most two features; their scores are summed in a fixed order.
+
+    Runs are therefore the same on every processor.
+    """
 
 
 class Sparse(NamedTuple):
@@ -162,7 +165,7 @@ def wrong(s, positive, zero):
 
 
 def mistake(D, n, w, zero):
-    """Return the code of an update by row n if w misclassifies the row, else NONE.
+    """Return an integer code of the update if w misclassifies row n, else NONE.
 
     The code is n itself or, with K > 2 labels, n·K + r for the best competing class r.
     """
@@ -203,14 +206,14 @@ def best_competitor(s, y, zero):
 
 
 def score_all(D, n, w):
-    """Compute the scores of row n for all labels into D.scores."""
+    """Store the score of row n for each label in D.scores."""
     if isinstance(D.rows, Sparse):
         return score_all_sparse(D, n, w)
     return score_all_dense(D, n, w)
 
 
 def score_all_dense(D, n, w):
-    """Compute the scores of dense row n for all labels into D.scores, label by label."""
+    """Store the score of dense row n for each label in D.scores."""
     x, size = D.rows.X[n], len(w) // D.K
     for k in range(D.K):
         v = w[k * size : (k + 1) * size]
@@ -221,7 +224,7 @@ def score_all_dense(D, n, w):
 
 
 def score_all_sparse(D, n, w):
-    """Compute the scores of sparse row n for all labels into D.scores, entry by entry."""
+    """Store the score of sparse row n for each label in D.scores."""
     rows, K = D.rows, D.K
     for k in range(K):
         D.scores[k] = w[k] * rows.x0
@@ -241,13 +244,13 @@ def label_weights(D, w, k):
 
 
 def label_weights_dense(D, w, k):
-    """Return the weights of label k, which are contiguous if rows are dense."""
+    """Return the weights of label k if rows are dense: a contiguous part of w."""
     size = len(w) // D.K
     return w[k * size : (k + 1) * size]
 
 
 def label_weights_sparse(D, w, k):
-    """Return the weights of label k, which are K entries apart if rows are sparse.
+    """Return the weights of label k if rows are sparse: every K-th entry of w.
 
     The weights of one feature are contiguous, because scoring a row needs them for all labels.
     """

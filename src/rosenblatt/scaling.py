@@ -96,7 +96,7 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Statistics of each column: largest entry, sum and sum of squares.
+    """Statistics of each column: largest absolute value, sum and sum of squares.
 
     Sums are in a unit per column, so that they neither overflow nor underflow.
     """
@@ -143,7 +143,7 @@ class Spread:
         )
 
     def _convert(self, unit: Floats, center: Floats) -> Spread:
-        """Convert the statistics to other units and centers."""
+        """Return the statistics with the sums of each column taken over (x - center) / unit."""
         ratio, shift = self.unit / unit, center / unit
         move = self.shift * ratio - shift
         sums = self.sums * ratio
@@ -220,7 +220,7 @@ def rank_features(
 
 
 def center_thresholds(hypothesis: Hypothesis) -> list[float]:
-    """Return the threshold of each label, minus the mean over the labels."""
+    """Return the threshold of each label minus the mean threshold of all labels."""
     thresholds = -hypothesis.w[:, 0] * hypothesis.x0
     centered: list[float] = (thresholds - thresholds.mean()).tolist()
     return centered

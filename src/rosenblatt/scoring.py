@@ -1,4 +1,4 @@
-"""Kernels that score all rows and mark scores whose sign rounding errors could change."""
+"""Kernels that compute all scores, and mark those with a sign that rounding could change."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def measure_dense(D, n, w):
 
 
 def measure_sparse(D, n, w):
-    """Return w·x and ‖x‖² of sparse row n, x0 included, each summed in two parts for speed."""
+    """Return w·x and ‖x‖² of sparse row n, x0 included.
+
+    Each is the sum of two partial sums, which is faster.
+    """
     s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
     for j in range(D.indptr[n], D.indptr[n + 1]):
         v = np.float64(D.data[j])

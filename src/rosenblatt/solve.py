@@ -142,7 +142,7 @@ class Result:
 
     @property
     def labels(self) -> list[str]:
-        """Labels as text; of two, the negative one is first."""
+        """Labels as text; if there are two, the negative label comes first."""
         return self.data.plan.target.spellings
 
     @property
@@ -185,9 +185,10 @@ class Result:
 
     @property
     def worse_than_baseline(self) -> list[str]:
-        """Names of row sets on which always predicting one label beats this classifier.
+        """Data on which this classifier is worse than always predicting the most frequent label.
 
-        The list may contain "learning" (the training rows) and "test" (the test rows).
+        The list contains "learning" if this is so on the training rows, and "test" if it is so on
+        the rows that accuracy was measured on.
         """
         return list(self._warnings())
 
@@ -247,7 +248,7 @@ class Result:
         return [strength for ranking in rankings for strength in ranking]
 
     def found(self) -> str:
-        """Describe the number of mistakes and, if it is close, the lower bound."""
+        """Describe the number of mistakes, and its lower bound if it is at least half as large."""
         rows = plural(self.outcome.run.rows, "row")
         if self.mistakes is None:
             return "interrupted; the weights so far are kept"
@@ -446,7 +447,7 @@ def learn(
     if cv is not None:
         checks.whole_number("cv", cv, 2)
     if not 0 <= test_size < 1:
-        raise ValueError(f"test_size is {test_size!r}; give a share from 0 to below 1.")
+        raise ValueError(f"test_size is {test_size!r}; give a share of at least 0 and less than 1.")
 
     names = [(n,) if isinstance(n, str) else tuple(n) for n in (ignore, number, category, text)]
     columns = ColumnOptions(
@@ -613,7 +614,7 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
 
 
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
-    """Decide whether data are linearly separable, and name rows as the data do."""
+    """Decide whether data are linearly separable; rows in the result get the data's row names."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
     support = found.support if found.support.ndim == 1 else found.support[:, 0]
     conflicts = (row for conflict in found.conflicts for row in conflict.rows)

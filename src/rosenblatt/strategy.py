@@ -1,6 +1,6 @@
-"""Choose the algorithm: PLA for separable rows, else the pocket and a search.
+"""Train with PLA on separable rows, else with the pocket, then search for fewer mistakes.
 
-With more than two labels, the averaged perceptron takes the place of the search.
+With more than two labels, the averaged perceptron is trained instead of searching.
 
 The same code trains on rows in memory and on rows read in passes. Passes visit rows in file order,
 without the maximum margin and the search for the fewest mistakes, which need all rows at once.
@@ -257,9 +257,9 @@ def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool
 
 
 def _run_within(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
-    """Call `work` in a `with` block; keep its result if Ctrl-C comes too late to stop it.
+    """Call `work` in a `with context` block; keep its result if Ctrl-C comes after its end.
 
-    Leaving the block takes a moment. Also returns whether Ctrl-C came then.
+    Leaving the block takes a moment. Also returns whether Ctrl-C came during that moment.
     """
     results: list[T] = []
     try:
@@ -286,7 +286,7 @@ def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothes
 
 
 def _maximize_margin(task: Task, scaled: Examples, run: Run) -> Separability | None:
-    """Maximize the margin on the scaled values, or return None.
+    """Maximize the margin on the scaled values; return None if this is not tried or fails.
 
     The margin is not maximized without a separating w or with many weights. The solver starts from
     the w of PLA if it separates, else from the w of the verdict.

@@ -136,7 +136,10 @@ def read_text(path: str) -> tuple[bytes, int]:
             return b"".join(_blocks(packed, kind, most)), len(packed)
     except (OSError, ValueError):
         raise DataError(f"{_name(path)} is damaged: it cannot be unpacked.") from None
-    raise DataError(f"{_name(path)} unpacks to more than {most:,} bytes, too many for its size.")
+    raise DataError(
+        f"{_name(path)} unpacks to more than {most:,} bytes, the maximum for a compressed file of "
+        "this size."
+    )
 
 
 def _blocks(packed: bytes, kind: str, most: int) -> Iterator[bytes]:
@@ -201,12 +204,14 @@ def _check_shape(data: bytes, size: int) -> None:
         steps = STEPS[outside]
         heights = np.cumsum(steps, dtype=np.int64) + depth
         if heights.max(initial=0) > DEEPEST:
-            raise NotJsonError(f"nests lists and objects deeper than {DEEPEST}")
+            raise NotJsonError(f"nests lists and objects more than {DEEPEST} levels deep")
         depth = int(heights[-1]) if len(heights) else depth
         nested += int(np.count_nonzero(steps > 0))
         values += int(np.count_nonzero(outside == ord(",")))
         if nested > max(MANY_NESTED, size // NESTED_BYTES) or values > max(MANY_VALUES, size):
-            raise NotJsonError("has more lists, objects or values than are accepted for its size")
+            raise NotJsonError(
+                "has more lists, objects or values than are accepted for its number of bytes"
+            )
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -220,7 +225,7 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse_int(text: str) -> int:
     if len(text) > DIGITS:
-        raise NotJsonError(f"has an integer of {len(text):,} digits")
+        raise NotJsonError(f"has an integer of {len(text):,} digits, more than {DIGITS:,}")
     return int(text)
 
 

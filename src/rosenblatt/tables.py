@@ -233,7 +233,7 @@ def refuse_non_finite(table: Any, names: Names) -> None:
 
 
 def numbers_in(table: Any) -> NDArray[Any]:
-    """Return the entries of a table as a 1-d array; only those stored if it is sparse."""
+    """Return the entries of a table as a 1-d array; if it is sparse, only its stored entries."""
     numbers: NDArray[Any] = table.reshape(-1) if isinstance(table, np.ndarray) else table.data
     return numbers
 
@@ -245,7 +245,7 @@ def to_dense(table: Any) -> NDArray[Any]:
 
 
 def sum_duplicates(table: Any) -> Any:
-    """Add up the entries that a CSR matrix stores twice; return other tables unchanged."""
+    """Sum repeated entries of the same cell in a CSR matrix; return other tables unchanged."""
     if isinstance(table, np.ndarray) or table.has_canonical_format:
         return table
     copy = table.copy()
@@ -260,7 +260,7 @@ def find_fractions(table: Any) -> NDArray[np.bool_]:
 
 
 def list_entries(table: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return rows, columns and values of the entries: the nonzero or, if sparse, stored ones."""
+    """Return rows, columns and values of nonzero entries; if sparse, of all stored entries."""
     if isinstance(table, np.ndarray):
         if table.all():  # all entries are listed much faster than they are searched for zeros
             n, d = table.shape
@@ -342,11 +342,11 @@ def _check_coordinates(X: Any) -> None:
             + BUILD_ANEW
         )
     for places, size, what in ((X.row, X.shape[0], "rows"), (X.col, X.shape[1], "columns")):
-        _check_integers(places, f"the {what} of its values")
+        _check_integers(places, f"the index array of the {what}")
         outside = _first_outside(places, size)
         if outside is not None:
             raise ValueError(
-                f"X, value {outside}: its index {places[outside]} is outside the {size} {what}; "
+                f"X, stored value {outside}: index {places[outside]} is outside the {size} {what}; "
                 + BUILD_ANEW
             )
 
@@ -362,7 +362,10 @@ def _check_compressed(X: Any, kind: str) -> None:
     _check_integers(indptr, "indptr")
     _check_integers(indices, "indices")
     if X.data.ndim != (3 if kind == "bsr" else 1):
-        raise ValueError(f"X: its values have {plural(X.data.ndim, 'dimension')}; {BUILD_ANEW}")
+        raise ValueError(
+            f"X: its array of values has {plural(X.data.ndim, 'dimension')}, which a "
+            f"{kind.upper()} matrix cannot have; {BUILD_ANEW}"
+        )
     stored = min(len(indices), len(X.data))
     rising = len(indptr) == lines + 1 and indptr[0] == 0 and bool((indptr[1:] >= indptr[:-1]).all())
     if not rising or indptr[-1] > stored:
@@ -374,7 +377,7 @@ def _check_compressed(X: Any, kind: str) -> None:
     outside = _first_outside(indices[: indptr[-1]], size)
     if outside is not None:
         at = int(np.searchsorted(indptr, outside, side="right")) - 1
-        wrong = f": its index {indices[outside]} is outside the {size} {what}; {BUILD_ANEW}"
+        wrong = f": an entry has index {indices[outside]}, outside the {size} {what}; {BUILD_ANEW}"
         raise RowError("X, ", at, wrong) if line == "row" else ValueError(f"X, {line} {at}{wrong}")
 
 
@@ -397,9 +400,9 @@ def _first_outside(places: NDArray[Any], size: int) -> int | None:
 
 
 def _compact(csr: Any) -> Any:
-    """Return a CSR matrix in the form that SciPy's constructors produce.
+    """Return a CSR matrix without unused entries, and with indices of a single type.
 
-    It has no unused entries, and all its indices are int32 or all are int64.
+    All its indices are int32, or all are int64, as SciPy's constructors make them.
     """
     kinds, end = {csr.indices.dtype, csr.indptr.dtype}, int(csr.indptr[-1])
     tight = len(csr.data) == len(csr.indices) == end

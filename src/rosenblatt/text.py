@@ -139,7 +139,7 @@ def join_words(words: list[str], joint: str = "and", most: int = 6) -> str:
 
 
 def sanitize(text: str, kept: str = "") -> str:
-    r"""Escape control and invisible characters, which terminals might obey.
+    r"""Escape control and invisible characters, which a terminal might treat as commands.
 
     Characters in `kept` are not escaped, for example the ends of lines in a table.
 
@@ -217,7 +217,7 @@ def describe_claim(claim: str, thing: str = "row", many: bool = False) -> str:
 
 
 def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
-    """Describe the size of a proof: integers, conflicts and branches.
+    """Describe the size of a proof by its numbers of integers, conflicts and branches.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
 
 
 def is_close(bound: float, mistakes: float) -> bool:
-    """Return whether a lower bound is at least half of the mistakes.
+    """Return whether a lower bound is at least half the number of mistakes.
 
     Examples
     --------

@@ -106,9 +106,9 @@ class Trace:
         return self.known_origin().examples.to_augmented(next(self.walk([t])))
 
     def walk(self, at: Iterable[int]) -> Iterator[NDArray[np.float64]]:
-        """Yield the weights after each number of updates in ascending `at`.
+        """Yield the weights after t updates for each t in `at`, which must be ascending.
 
-        They are new arrays, in the layout of the kernels.
+        The weights are new arrays, in the layout of the kernels.
         """
         origin = self.known_origin()
         unit = origin.examples.unit
@@ -150,7 +150,7 @@ def keep(D, trace, w, W):
 
 
 def lag(D, rows, missed, u):
-    """Add each update, multiplied by the number of visits before it, to u, for averaging w.
+    """Add to u each update times the number of visits before it, to compute the mean of w.
 
     With V visits in all, w - u/V is the mean of w over them.
     """
@@ -159,7 +159,10 @@ def lag(D, rows, missed, u):
 
 
 def along(D, trace, w, w_f, inner, squared):
-    """Repeat the updates of a trace, storing w_f·w(t) and ‖w(t)‖² for t = 0 … T."""
+    """Repeat the updates of a trace; store ‖w(t)‖² and w_f·w(t), where w_f is a fixed vector.
+
+    The arrays `squared` and `inner` of these values have an entry for each t = 0 … T.
+    """
     for t in range(len(trace) + 1):
         for i in range(len(w)):
             inner[t] += w_f[i] * w[i]

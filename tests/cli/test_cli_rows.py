@@ -49,4 +49,4 @@ def test_a_refuted_proof_names_a_row_of_the_file(run_command, tmp_path):
     code, out, _ = run_command("verify", *arguments)
     found = json.loads(out)
     assert (code, found["holds"]) == (1, False)
-    assert "row 4: w·z is negative" in found["reason"]
+    assert "row 4: the signed score w·z is negative" in found["reason"]

@@ -231,11 +231,11 @@ def test_text_is_converted_once_and_again_after_a_change(run_command, tmp_path, 
     ask = ("separable", "d.csv", "--target", "label")
     code, out, err = run_command(*ask)
     assert code == 0
-    assert "d.csv was converted to d.csv.rosenblatt.parquet, which every pass reads" in err
+    assert "d.csv was converted to d.csv.rosenblatt.parquet; every pass reads that file" in err
     written = kept.stat().st_mtime_ns
     code, again, err = run_command(*ask)
     assert (code, again) == (0, out)
-    assert "the rows of d.csv, which is unchanged" in err
+    assert "d.csv is unchanged since its conversion" in err
     assert kept.stat().st_mtime_ns == written
     write(path, *examples(seed=1, wrong=3))
     code, _, err = run_command(*ask)

@@ -285,7 +285,7 @@ def test_lines_may_end_with_a_carriage_return(program, tmp_path):
 def test_a_duplicate_index_makes_a_bad_line(program, tmp_path):
     (tmp_path / "d.libsvm").write_text("1 1:2 2:1\n-1 3:1 1:2 3:4\n1 1:1_0\n-1 2:5\n")
     done = program(tmp_path / "d.libsvm", "-o", tmp_path / "out")
-    assert 'line 2: "3:4" is not an index of its own with a value' in done.stderr
+    assert 'line 2: "3:4" is not the only entry of its row with this index' in done.stderr
     assert 'line 3: "1:1_0" is not ' in done.stderr
 
 

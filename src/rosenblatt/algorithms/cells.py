@@ -131,7 +131,7 @@ def cells_bounds(
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """Subspace of the weights orthogonal to some rows, the *pivots*, and its projected rows.
+    """Subspace of the weights orthogonal to the pivots, with all rows projected onto it.
 
     Coordinates have an error of at most `error`, in some orthonormal basis near `basis`. Only
     directions matter: a row too short for a reliable one is projected exactly, and set to 0 if it
@@ -191,10 +191,10 @@ def _project_out(z: Vector, pivots: list[Vector]) -> Vector:
 
 
 def equalize(rows: list[Vector]) -> list[Vector]:
-    """Transform rows linearly so that their directions spread about evenly.
+    """Transform rows linearly to make the distribution of their directions more uniform.
 
-    Simplices of equal sides are then cut by about as many hyperplanes each. Rows z become A z for
-    an integer matrix A, and w is multiplied by the inverse of A.
+    Simplices with edges of equal length then meet about equally many hyperplanes.
+    Rows z become A z for an integer matrix A, and w is multiplied by the inverse of A.
     """
     if not rows:
         return rows
@@ -241,12 +241,12 @@ class Enumeration:
 
     @property
     def below(self) -> int:
-        """Lowest cost found so far, without the cost that no w can avoid."""
+        """Lowest cost found so far, minus the part of it that no w can avoid."""
         return self.cost - self.directions.always
 
     @property
     def limit(self) -> int:
-        """Lowest cost found so far as in `below`, in the unit of the compiled loops."""
+        """The cost `below` as a multiple of `unit`, rounded up, for the compiled loops."""
         return -(-self.below // self.unit)
 
     def go(self, stopped: Callable[[], bool], threads: int) -> bool:
@@ -274,7 +274,10 @@ class Enumeration:
         return not self.halt[0]
 
     def _examine(self, pivots: tuple[int, ...]) -> None:
-        """Find the cheapest cell at the weights orthogonal to pivots, exactly."""
+        """Find the cheapest cell that touches the plane of weights orthogonal to the pivots.
+
+        If it costs less than the best so far, keep weights inside it. Its cost is exact.
+        """
         found = self.arrangement.cheapest(pivots, self.below)
         if found is None:
             return
@@ -311,7 +314,7 @@ class Enumeration:
                 raise
 
     def _fix(self, flat: Flat, n: int) -> None:
-        """Add row n to the pivots, and enumerate all pivots that may follow it."""
+        """Enumerate the cells for the pivots of `flat`, row n, and all choices of later pivots."""
         flat = flat.fix(n, self.rows)
         pivots = self._next_pivots(flat)
         if flat.dimension == 3:
@@ -331,14 +334,17 @@ class Enumeration:
     def _mark(
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
-        """Mark rows that may be the next pivot, bounding the cost on parts of the subspace."""
+        """Mark rows to try as the next pivot, found by searching some or all of the subspace.
+
+        Their hyperplanes may touch a cell that costs less than the best so far.
+        """
         bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
         cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, workspace)
         times, before = self.cuts.get(flat.dimension, (0, 0))
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return how often to split the region before it is faster to try every row as a pivot."""
+        """Return after how many halvings of a simplex it is faster to try every row as a pivot."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
@@ -348,7 +354,10 @@ class Enumeration:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return as next pivots the rows whose hyperplanes may touch a cheaper cell."""
+        """Return the rows to try as the next pivot.
+
+        Their hyperplanes may touch a cell that costs less than the best so far.
+        """
         marks = self._initial_marks(flat)
         if not self.cut:
             return [int(n) for n in np.flatnonzero(marks == 0)]
@@ -357,7 +366,10 @@ class Enumeration:
         return [int(n) for n in np.flatnonzero(marks == FOUND)]
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
-        """Bound the cost around each last pivot, and examine those with a bound below the limit."""
+        """Try each row of `pivots` as the last pivot, unless it cannot lead to a lower cost.
+
+        Rows with the smallest lower bounds on the cost of their cells are tried first.
+        """
         rows = np.array(pivots, dtype=np.intp)
         bounds = np.zeros(len(rows), dtype=np.int64)
         crossings = new_crossings(flat.rows.shape[1])

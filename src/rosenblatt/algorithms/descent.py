@@ -101,7 +101,7 @@ def _run_all(
 
 
 class Board(NamedTuple):
-    """Signed rows y·x as a dense table, by row and by column, with their costs."""
+    """Signed rows y·x as a dense array and its transpose, with the cost of each row."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -176,7 +176,7 @@ class Walker:
         self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
 
     def go(self, gap: Gap, until: Deadline) -> None:
-        """Repeat random walks until the deadline, offering better weights to `gap`."""
+        """Repeat random walks until the deadline, and pass improved weights to `gap`."""
         while gap.goes_on and not until.over:
             if self.walk(gap, until):
                 self.offer_best(gap)
@@ -204,7 +204,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Offer the best weights to `gap`, and if refused, weights in the middle of their cell.
+        """Pass the best weights to `gap`; if they are no better, pass the middle of their cell.
 
         Conversion rounds weights, which changes mistakes where scores are nearly 0.
         """
@@ -395,7 +395,7 @@ def cross(line, costs, reach):
 
 
 def least(crossings, k, reach, f):
-    """Return the lowest cost on a half-line that begins at w with the cost f."""
+    """Return the lowest cost on a half-line that begins at w, where the cost is f."""
     low, lowest = 0.0, f
     for i in range(k):
         if crossings[0, i] - low > TINY * reach:

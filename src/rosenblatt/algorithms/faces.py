@@ -63,7 +63,7 @@ class Arrangement:
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Find the cheapest cell that touches the weights orthogonal to all pivots.
+        """Find the cheapest cell that touches the plane of weights orthogonal to all pivots.
 
         Return its cost and weights inside, or None if no such cell costs less than `below`.
         """
@@ -112,7 +112,7 @@ class Arrangement:
 
 
 def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
-    """Return the cost of the cheapest cell, and weights inside.
+    """Return the cost of the cheapest cell, and weights inside that cell.
 
     None if no cell costs less than `below`.
     """
@@ -194,7 +194,7 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Find the cheapest arc between sign changes too close to order in floats.
+        """Find the cheapest arc between sign changes whose positions round to equal floats.
 
         None if no such arc costs less than `below`.
         """
@@ -213,7 +213,7 @@ class Circle:
 
 
 class Directions:
-    """Hyperplanes of the weights that give rows of the data the score 0, in exact integers.
+    """Hyperplanes of weights where the scores of rows change sign, as exact integer vectors.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are
@@ -244,7 +244,7 @@ class Directions:
         self.arrangement = Arrangement(rows, worth)
 
     def weights(self, w: Weights) -> Weights:
-        """Convert w to augmented weights for the data, moved off every row's hyperplane."""
+        """Convert w to augmented weights for the data, so that no nonzero row has the score 0."""
         full = [Fraction(0)] * len(self.columns)
         for j, v in zip(self.independent, w, strict=True):
             full[j] = v
@@ -292,7 +292,7 @@ class _Column:
 
 
 def _merge_opposite(each: dict[Vector, int]) -> tuple[dict[Vector, int], int]:
-    """Merge opposite rows; return the remaining costs, and the cost that no w avoids."""
+    """Merge opposite rows; return each remaining row's cost, and the cost that no w can avoid."""
     always = each.pop((0,) * len(next(iter(each), ())), 0)
     merged: dict[Vector, int] = {}
     for z, cost in each.items():
@@ -321,7 +321,7 @@ def _divide_by_gcd(numbers: Sequence[int]) -> Vector:
 
 
 def independent_columns(rows: Sequence[Vector]) -> list[int]:
-    """Return the leftmost linearly independent columns of the rows."""
+    """Return the indices of the leftmost linearly independent columns of the rows."""
     if not rows:
         return []
     table, _, rank = flint.fmpz_mat(rows).rref()

@@ -120,9 +120,10 @@ class Gap:
             self.w, self.cost = w.copy(), cost
 
     def raise_bound(self, bound: int, proof: Callable[[], Any], exhausted: bool = False) -> None:
-        """Raise the lower bound, if this one is higher.
+        """Raise the lower bound on mistakes to `bound`, unless it is already higher.
 
-        The function `proof` returns its proof. If `exhausted`, no search can raise it further.
+        The function `proof` returns the proof of `bound`. If `exhausted`, no search can raise the
+        bound further.
         """
         with self.lock:
             if (bound, exhausted) >= (self.bound, self.exhausted):

@@ -92,9 +92,9 @@ class Judge:
         return Hypothesis.of(block.shaped(w), block.x0, self.zero).mistakes(block)
 
     def improvements(self, W: Floats, best: float) -> list[tuple[int, float]]:
-        """Return the candidates that beat `best` and all candidates before them.
+        """Return the candidates with fewer mistakes than `best` and than all earlier candidates.
 
-        The candidates are the rows of W; each is returned as a pair of its number and its mistakes.
+        The candidates are the rows of W. Each is returned as a pair: its index and its mistakes.
         """
         found: list[tuple[int, float]] = []
         error = SUM_ERROR_OF_BLOCKS if self.examples is None else sum_error(self.examples)
@@ -107,7 +107,7 @@ class Judge:
         return found
 
     def counts(self, W: Floats) -> Floats:
-        """Count the mistakes of each row of W."""
+        """Count the mistakes of each weight vector (row of W)."""
         counts = np.empty(len(W))
         step = min(self.batch(W.shape[1]), CANDIDATES_AT_ONCE)
         for begin in range(0, len(W), step):
@@ -117,7 +117,7 @@ class Judge:
         return counts
 
     def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
-        """Return how many candidates to judge together, after `judged` others."""
+        """Return how many candidates to compare at once, if `judged` were compared before."""
         most = BATCH_ENTRIES // dimension
         if self.examples is None:
             return max(1, min(most, CANDIDATES_AT_ONCE))
@@ -140,12 +140,12 @@ class Judge:
             del self.sieve
 
     def _count(self, W: Floats, one: Survivor) -> float:
-        """Return the exact mistakes of a candidate, counting again where needed."""
+        """Return the exact mistakes of a candidate, recounted if its count may be inexact."""
         exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
     def _survivors(self, W: Floats, best: float, sift: bool = True) -> list[Survivor]:
-        """Return the rows of W that may make fewer mistakes than `best`."""
+        """Return the weight vectors (rows of W) that may make fewer mistakes than `best`."""
         if self.examples is not None:
             if sift and self.sieve is not None:
                 return self.sieve.survivors(W, best)
@@ -167,7 +167,7 @@ class Judge:
 def _survivors_in_memory(
     examples: Examples, W: Floats, best: float, threads: int
 ) -> list[Survivor]:
-    """Use matrix products to find candidates that may beat `best`, on rows in memory."""
+    """Return the candidates that may make fewer mistakes than `best` on rows in memory."""
     threads = min(threads, max(1, examples.n * len(W) // FEW_PAIRS))
     # For each thread and candidate: the weight of mistakes so far, and undecided scores.
     all_wrong, all_undecided = np.zeros((2, threads, len(W)))
@@ -245,7 +245,7 @@ class CandidateWeights:
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Count mistakes on the given rows in `wrong`, and uncertain scores in `undecided`."""
+        """Add the cost of mistakes on `rows` to `wrong`, and uncertain scores to `undecided`."""
         S, y = examples.product(rows, self.W), examples.y[rows]
         if self.which is None:
             run_judge(S, self.w0, y, sizes, self.tolerance, wrong, undecided)
@@ -268,7 +268,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
 
 def judge(S, w0, y, s, tolerance, wrong, undecided):
-    """Count the mistakes of many w from their scores, and the uncertain scores.
+    """Count the mistakes and the uncertain scores of many weight vectors.
 
     S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
     its sign is undecided.
@@ -281,7 +281,7 @@ def judge(S, w0, y, s, tolerance, wrong, undecided):
 
 
 def judge_joint(S, w0, which, y, s, tolerance, wrong, undecided):
-    """Count the mistakes of many w of more than two labels, and the uncertain scores.
+    """Count the mistakes and uncertain scores of many classifiers with more than two labels.
 
     S[n, j] + w0[j] is the score of row n for one label; which[b, k] is the j of label k in the
     b-th w.

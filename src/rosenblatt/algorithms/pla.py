@@ -340,7 +340,8 @@ class Walk:
         if len(self.start) != first.size:  # kernels do not check the bounds of arrays
             raise ValueError(
                 f"the initial weights have {plural(len(self.start), 'entry', 'entries')}; "
-                f"give {first.size}: w0 and a weight per feature (for each label if more than two)."
+                f"give {first.size} in total: w0 and one weight per feature, "
+                "repeated for each label if there are more than two."
             )
         self.updated: list[Ints] = [np.empty(0, dtype=first.row_type)]
         self.ends: list[Ints] = [NO_ENDS]
@@ -432,7 +433,7 @@ class Walk:
         return self.updates_left > 0
 
     def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Prepare a kernel call: a copy of w, an empty trace, and the maximum number of visits."""
+        """Return a copy of w, an empty trace and the visit limit, for use by a compiled loop."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
@@ -447,7 +448,7 @@ class Walk:
         visits: Ints = NO_ENDS,
         at: tuple[Examples, int] | None = None,
     ) -> None:
-        """Add the updates of a kernel call to the run, within the budget.
+        """Add the updates made by a compiled loop to the run, as far as the budget allows.
 
         Updates beyond the budget are dropped, and w is replayed without them. `updated` holds the
         row of each update, and `ends` the number of updates by the end of each epoch. If the rule
@@ -500,7 +501,7 @@ class Walk:
         )
 
     def accept(self, updated: Ints, block: Examples) -> int:
-        """Return how many updates of a kernel call the budget allows."""
+        """Return how many of the updates made by a compiled loop are within the budget."""
         return min(len(updated), self.updates_left)
 
     def count_mistakes(self) -> tuple[int, tuple[Examples, int, Ints] | None]:

@@ -197,7 +197,7 @@ class PocketWalk(Walk):
 
     @property
     def goes_on(self) -> bool:
-        """Whether mistakes may be left, the budget allows an update, and nothing asked to stop."""
+        """Whether mistakes may be left, the budget allows an update, and no stop is requested."""
         return super().goes_on and self.stop is None
 
     @property
@@ -215,12 +215,12 @@ class PocketWalk(Walk):
         return most - sum(map(len, self.kept))
 
     def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Prepare a kernel call: a copy of w, an empty trace, and the maximum number of visits."""
+        """Return a copy of w, an empty trace and the visit limit, for use by a compiled loop."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().allocate(most)
 
     def accept(self, updated: Ints, block: Examples) -> int:
-        """Return how many updates of a kernel call to keep, after evaluating w at each.
+        """Evaluate w after each update made by a compiled loop; return how many updates to keep.
 
         With Gallant's ratchet, `_ratchet` evaluates w.
         """

@@ -67,9 +67,9 @@ PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor under
 
 
 class Survivor(NamedTuple):
-    """Candidate that may be the best, with a count of its certain mistakes."""
+    """Candidate that may be the best, with its mistakes that are certain despite rounding."""
 
-    b: int  # number of the candidate
+    b: int  # index of the candidate
     wrong: float  # total weight of its certain mistakes
     complete: bool  # whether there can be no others
 
@@ -118,7 +118,7 @@ class Sieve:
         self.seen = 0
 
     def survivors(self, W: Floats, best: float) -> list[Survivor]:
-        """Return the rows of W that may make fewer mistakes than `best`."""
+        """Return the weight vectors (rows of W) that may make fewer mistakes than `best`."""
         if len(W) == 0:
             return []
         batch = self.batch(W, np.full(len(W), best, dtype=np.float64))
@@ -149,7 +149,7 @@ class Sieve:
         )
 
     def pack(self, batch: Candidates) -> tuple[Packed, Packed]:
-        """Pack a sample of the rows, and pack all rows with likely mistakes first."""
+        """Return a packed sample of the rows, and all rows packed with likely mistakes first."""
         n, kind = self.examples.n, self.examples.row_type
         rows, order, places = np.arange(n, dtype=kind), np.empty(n, kind), np.empty(n, kind)
         stretch, cosines = np.empty(n), np.empty(n, dtype=np.float32)
@@ -187,7 +187,7 @@ class Sieve:
         return Packed(tiles, costs, order)
 
     def _leaders(self, sample: Packed, batch: Candidates) -> Places:
-        """Return the candidates that nearly beat all before them on a sample of rows."""
+        """Return the candidates about as good on a sample of rows as all before them, or better."""
         wrong = np.empty(len(batch.W))
 
         def look(which: Places) -> None:
@@ -234,7 +234,7 @@ class Sieve:
 
 
 def worth_sifting(examples: Examples) -> bool:
-    """Return whether a sieve saves time: for many dense rows of usual lengths."""
+    """Return whether a sieve saves time: for many dense rows, unless norms are tiny or huge."""
     if examples.is_sparse or examples.n < MANY_ROWS or not 0 < examples.d <= MOST_FEATURES:
         return False
     typical = examples.squares / examples.n + examples.x0 * examples.x0
@@ -258,7 +258,7 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Round each w / ‖w‖ to packed 16-bit integers; zeros if its length is extreme."""
+    """Round each w / ‖w‖ to packed 16-bit integers; zeros if ‖w‖ is tiny or huge."""
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
@@ -273,7 +273,7 @@ def _units(W: Floats) -> Pairs:
 
 
 def survey(D, w, rows, stretch, cosines):
-    """Compute each row's scale factor and cosine with w; both 0 for extreme lengths."""
+    """Compute each row's scale factor and cosine with w; both 0 if its norm is tiny or huge."""
     for n in rows:
         s, q = scoring.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
@@ -302,7 +302,7 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """Scale row n by a, round it to 16-bit integers, and return the largest unclipped."""
+    """Round a times row n to 16-bit integers; return the largest magnitude before clipping."""
     v = np.int32(np.rint(a * D.x0))
     numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):
@@ -326,7 +326,11 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return, for v and for u, masks of a tile's rows that are misclassified or undecided."""
+    """Return four bit masks of the 64 rows in a tile: two each for weight vectors v and u.
+
+    The first marks the rows that are certainly misclassified, the second the rows whose class
+    rounding leaves undecided.
+    """
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
         s = rows[:, ::2].T @ w[::2] + rows[:, 1::2].T @ w[1::2]
@@ -392,10 +396,10 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Add up the certain mistakes of v and u in some tiles, and list undecided rows.
+    """Add up the certain mistakes of weights v and u in some tiles, and list undecided rows.
 
-    Return both totals and both numbers of undecided rows. The positions of undecided rows are
-    written to places[0] and places[1].
+    Return the totals for v and u, and their numbers of undecided rows. The positions of undecided
+    rows are written to places[0] for v and to places[1] for u.
     """
     wrong_v = wrong_u = 0.0
     count_v = count_u = 0
@@ -423,7 +427,7 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of certain mistakes on given rows, and whether no score is uncertain."""
+    """Return the cost of rows that w certainly misclassifies, and whether none is undecided."""
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])

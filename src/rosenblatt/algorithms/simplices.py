@@ -51,7 +51,7 @@ class Levels(NamedTuple):
 
 
 def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
-    """Allocate the arrays that `mark` writes to, for n rows of m numbers."""
+    """Allocate the arrays that `mark` writes to, for n rows with m coordinates."""
     depth = HALVINGS * (m - 1) + 1
     levels = Levels(
         np.empty((depth, m, n)),
@@ -158,9 +158,10 @@ def relax(scores, size, scratch, error, margin, wanted):
 
 
 def add_gains(scores, size, error, scratch):
-    """Add up linear bounds on the cost at each corner of a simplex.
+    """Add up lower bounds on the cost, linear in w, at each corner of a simplex.
 
-    The bounds are those of the rows that are wrong at one point, given by its share of each corner.
+    The sum is over the rows that are wrong at one point of the simplex, the mean of its corners
+    weighted by `scratch.share`.
     """
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
@@ -256,7 +257,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
 
 
 def begin_with(rows, part, scores, which, corners):
-    """Set up one of the first simplices, with a corner on each axis.
+    """Set up an initial simplex, with one corner on each coordinate axis.
 
     Bit v of `part` says whether corner v lies on the negative half of axis v.
     """
@@ -392,7 +393,7 @@ def sweep(crossings, near):
 
 
 def turn(rows, costs, pivots, bounds, limit, error, crossings):
-    """Bound the cost of the weights orthogonal to each pivot row from below."""
+    """Compute, for each pivot row, a lower bound on the cost of all weights orthogonal to it."""
     for i in range(len(pivots)):
         first, second, length = find_basis(rows, pivots[i])
         project(rows, costs, first, second, crossings)

@@ -30,7 +30,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def option(parameter: Parameter) -> str:
-    """Spell a parameter as an option with its value, quoted for the shell.
+    """Return a parameter as a command-line option, with its value quoted for the shell.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def option(parameter: Parameter) -> str:
 
 
 def with_options(*parts: Part) -> str:
-    """Join the parts of a message, with its parameters spelled as options."""
+    """Join the parts of a message, with its parameters written as command-line options."""
     return Message(*parts).render(option)
 
 
@@ -151,7 +151,7 @@ class Console(Reporter):
 
 
 def print_note(text: str | Message) -> None:
-    """Print a sentence to stderr, with parameters spelled as options."""
+    """Print a note to stderr, with its parameters written as command-line options."""
     click.echo(f"rosenblatt: {sanitize(with_options(text))}", err=True)
 
 
@@ -176,7 +176,7 @@ def make_table(*headings: str, widest: int | None = None) -> Table:
 
 
 def bar(share: float, width: int) -> str:
-    """Draw a horizontal bar in text that fills a share of `width`.
+    """Return a bar of text characters whose length is `share` times `width`.
 
     Examples
     --------

@@ -205,7 +205,10 @@ def _is_default(option: str) -> bool:
 
 
 def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) -> None:
-    """Raise UsageError if an output would overwrite an input or a file of another program."""
+    """Raise UsageError if writing would replace an input or a file not made by rosenblatt.
+
+    A file that is named with --output or --proof is replaced, unless it is an input.
+    """
     model, report, proof = written.values()
     keep_apart(inputs, {"--output": model, "--report": report, "--proof": proof})
     if model is not None and _is_default("output"):
@@ -218,7 +221,10 @@ def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) 
 
 
 def _show_weights(console: Console, result: Result, top: int) -> None:
-    """Print the weights with the largest effect, and the decision rule."""
+    """Print the weights with the largest effect on the score, and the decision rule.
+
+    The effect of a weight is the change in score per standard deviation of its feature.
+    """
     ranked, labels = result.strengths(), result.labels
     many = len(labels) > 2
     size = len(ranked) // len(labels) if many else len(ranked)
@@ -243,7 +249,7 @@ def _show_weights(console: Console, result: Result, top: int) -> None:
 
 
 def _weights_table(groups: list[list[Strength]], labels: list[str], largest: float) -> Table:
-    """Create a table of features and their weights, grouped by label if there are many."""
+    """Create a table of features and weights, grouped by label if there are three or more."""
     many = len(labels) > 2
     headings = ("label", "feature", "weight") if many else ("feature", "weight", "for")
     table = make_table(*headings, "change in score per standard deviation", widest=36)

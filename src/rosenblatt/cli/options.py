@@ -40,7 +40,7 @@ class Reading:
     stop_words: str | None = None  # the file of stop words, if one is given
 
     def files(self, data: str | None) -> dict[str, str | None]:
-        """Return the paths of all input files, keyed by what messages call them."""
+        """Return the path of each input file, keyed by its name in messages (e.g. "the data")."""
         return {
             "the data": data,
             "the converted data": None if data in (None, "-") else f"{data}{SUFFIX}",
@@ -210,8 +210,8 @@ def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
                 text = Path(file).read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError):
                 raise OpenError(
-                    f"--stop-words {file}: cannot read this file; give a UTF-8 text file, none or "
-                    "english."
+                    f"--stop-words {file}: cannot read this file; give 'none', 'english' or a "
+                    "UTF-8 text file."
                 ) from None
         requested = ColumnOptions(
             target=given.pop("target"),
@@ -298,6 +298,6 @@ def _pop_layout(given: dict[str, Any]) -> Layout:
         if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
             raise UsageError(f"{name} {value!r} must be one ASCII character.")
     if decimal not in (None, ".", ","):
-        raise UsageError(f"--decimal {decimal!r} is neither . nor ,")
+        raise UsageError(f"--decimal {decimal!r} is not a decimal mark; give '.' or ','.")
     header, encoding = given.pop("header"), given.pop("encoding")
     return Layout(given.pop("format_"), separator, header, decimal, encoding)

@@ -73,7 +73,9 @@ def predict(
         console.result({**tally.summary(), "rows": rows})
         return 0
     if output is None and console.as_json:
-        raise UsageError("--json with --to needs a file for the rows; give -o FILE.")
+        raise UsageError(
+            "--json and --to cannot both print to standard output; give -o FILE for the rows."
+        )
     with (
         console.progress(f"predicting {source.name}") as progress,
         open_writer(output, to) as write,

@@ -84,7 +84,7 @@ def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_
 
 
 def conflict_rows(s: Separability, found: Data) -> list[dict[str, Any]]:
-    """Return the rows that no linear classifier classifies all correctly, as JSON.
+    """Return the rows of a conflict as dicts for JSON, or an empty list if there is none.
 
     The row with the largest multiplier comes first.
     """

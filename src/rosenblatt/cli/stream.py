@@ -187,7 +187,8 @@ def _check_options(data: str, given: dict[str, Any], folder: CheckpointFolder | 
         raise UsageError("--every needs a file to write; give --checkpoint DIR or --save FILE.")
     if given["follow"] and data == "-":
         raise UsageError(
-            "--follow needs a file; leave it out, since standard input is always followed."
+            "--follow works only with a file; leave out --follow, because standard input is always "
+            "followed."
         )
     if given["labels"] is not None and len(set(parse_labels(given["labels"]))) < 2:
         raise UsageError(
@@ -202,7 +203,10 @@ def _check_options(data: str, given: dict[str, Any], folder: CheckpointFolder | 
 
 
 def _options_to_repeat(given: dict[str, Any], layout: Layout, kept: Any) -> dict[str, Any]:
-    """Check that --resume repeats the options of the checkpoint, and return them."""
+    """Return the options that a resumed run has to repeat.
+
+    Raises UsageError if one of them differs from the options in the checkpoint `kept`.
+    """
     keys = ("target", "labels", "predict_with", "window", "eta", "intercept")
     options = {f"--{key.replace('_', '-')}": given[key] for key in keys}
     options["--header"] = layout.header
@@ -270,7 +274,7 @@ def parse_labels(text: str) -> list[Any]:
 
 
 def predict_and_learn(model: OnlinePerceptron, batch: Batch) -> NDArray[Any]:
-    """Predict each row of a batch, and learn it if it has a label; return the predictions."""
+    """Predict each row of a batch, then learn from its label, if any; return the predictions."""
     if batch.X is not None and len(batch.X):
         return model.predict_then_learn(Block(batch.X, batch.names), batch.y)
     predictions = []
@@ -287,7 +291,7 @@ def _check_checkpoint(kept: Any) -> Any:
         return None
     try:
         if "tally" in kept and "options" not in kept:
-            raise ValueError("it was made by an earlier version of rosenblatt")
+            raise ValueError("an earlier version of rosenblatt wrote it, without options")
         tally, place = kept["tally"], Place(**kept["tally"]["place"])
         numbers = [place.bytes, place.lines, tally["predicted"], tally["bad"]]
         for name in ("output", "rejects"):
@@ -298,7 +302,7 @@ def _check_checkpoint(kept: Any) -> Any:
             raise ValueError("a position in a file is not an integer >= 0")
         parts = {str: ["input"], dict: ["model", "kinds", "options"], bool: ["ended"]}
         if not all(isinstance(kept[name], kind) for kind, names in parts.items() for name in names):
-            raise TypeError("its stream or its model is missing")
+            raise TypeError("a part, such as the model, is missing or has a wrong type")
         feed_from_json(kept["feed"])
     except (KeyError, TypeError, ValueError, AttributeError) as wrong:
         why = shorten(str(wrong))
@@ -309,7 +313,7 @@ def _check_checkpoint(kept: Any) -> Any:
 
 
 class Streamer:
-    """Loop that predicts and learns each line of a stream until it ends or is stopped."""
+    """Loop that predicts each line and learns from it, until the stream ends or is stopped."""
 
     def __init__(
         self, data: str, layout: Layout, given: dict[str, Any], folder: Any, kept: Any
@@ -356,7 +360,7 @@ class Streamer:
         self.every = (given["every"] or EVERY) if saves else None
 
     def run(self) -> None:
-        """Predict and learn the rest of the stream, and write checkpoints."""
+        """Predict each remaining line of the stream, learn from it, and write checkpoints."""
         self.checkpoint()
         chunks = self.stream.chunks(self.place, self.every)
         found = map_in_threads(self.feed.read, chunks, READERS, IDLE_SECONDS)
@@ -379,11 +383,14 @@ class Streamer:
             )
 
     def stop(self, signum: int, frame: Any) -> None:
-        """Handle a signal: request a stop after the current chunk."""
+        """Handle a signal: request a stop after the current batch of lines."""
         self.stopped_by = signum
 
     def checkpoint(self, ended: bool = False) -> None:
-        """Save the model, the outputs, and the state with the position in the stream."""
+        """Write a checkpoint with the model and the position in the stream.
+
+        Also writes the model file of --save, unless the stream has ended.
+        """
         if self.model.n_seen and not ended:
             self.save()
         if self.folder is None:
@@ -428,7 +435,7 @@ class Streamer:
             )
 
     def _process(self, batch: Batch) -> None:
-        """Predict and learn the rows of a batch, and write the outputs."""
+        """Predict the rows of a batch, learn from them, and write the outputs."""
         model = self.model
         batch, kinds = reject_invalid(self.feed, batch, model.labels, self.kinds)
         if self.strict and batch.bad:
@@ -475,7 +482,7 @@ class Streamer:
 
 @contextmanager
 def stop_on_signals(streamer: Streamer) -> Iterator[None]:
-    """Let SIGTERM and Ctrl-C stop the stream after the current chunk."""
+    """Let SIGTERM and Ctrl-C stop the stream after the current batch of lines."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     for number in handlers:
         signal.signal(number, streamer.stop)

@@ -65,7 +65,7 @@ class Outlet:
         return 0 if self.fd == MISSING else os.fstat(self.fd).st_size
 
     def require_empty(self) -> None:
-        """Raise UsageError if the file is not empty although it has no checkpoint."""
+        """Raise UsageError if the file, whose length no checkpoint records, is not empty."""
         if self.is_file and self.path is not None and self.length:
             raise UsageError(
                 f"{self.option} {self.path} is not empty, and there is no checkpoint for it; "
@@ -103,8 +103,8 @@ class Outlet:
         if ended and self.path is not None and self.length > known.length:
             raise DataError(
                 f"{self.name} was changed since the checkpoint was made: it has "
-                f"{plural(self.length - known.length, 'byte')} more; move these bytes to another "
-                "file first."
+                f"{plural(self.length - known.length, 'byte')} more at the end; move these bytes "
+                "to another file, then resume."
             )
 
     def create(self) -> None:

@@ -137,7 +137,7 @@ def _check_regression(
     console.step("about", about)
     result |= {"data": source.name, "about": about}
     if found.plan != plan:
-        raise ProofError(f"it is about other data: {plan}.")
+        raise ProofError(f"the proof is about other data, namely {plan}.")
     try:
         claimed.check(*found.given, found.weights, found.groups)
     except ProofError as wrong:

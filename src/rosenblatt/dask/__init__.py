@@ -114,7 +114,7 @@ class OnCluster(LinearClassifier):
             The same data in the same partitions.
         """
         if self.checkpoint is None:
-            raise ValueError("there is no checkpoint to resume from: checkpoint is None.")
+            raise ValueError("checkpoint is None; give the path of the checkpoint to resume from.")
         return self._run(X, y, sample_weight, None)
 
     def to_local(self) -> Any:

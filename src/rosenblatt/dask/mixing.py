@@ -153,7 +153,7 @@ def run_round(
 def plan_epochs(
     plan: MixingPlan, state: State, count: int, count_only: bool = False
 ) -> tuple[list[Any], ...]:
-    """Return the arguments of `run_epoch`: for each argument, its value on every partition.
+    """Return the arguments of `run_epoch`, each as a list with one value per partition.
 
     The updates of all partitions together never exceed the updates left in the budget. If fewer
     updates are left than partitions, the partitions take turns, because perhaps only some of them
@@ -278,8 +278,8 @@ class Checkpoint:
                     before = content[name].get(what)
                     if before != value:
                         raise UsageError(
-                            f"{self.path} is from a run with {what} {quote(before)}, this run has "
-                            f"{quote(value)}; resume with the same, or call fit."
+                            f"{self.path} is from a run with {what} {quote(before)}, but this run "
+                            f"has {quote(value)}; resume with the first value, or call fit."
                         )
             values = content["state"]
             last, pocket = (
@@ -291,7 +291,7 @@ class Checkpoint:
             rounds, updates = int(values["rounds"]), int(values["updates"])
             state = State(w, rounds, updates, history, last, pocket, seconds)
             if w.shape != self.shape or not np.isfinite(w).all():
-                raise ValueError("w does not have a finite number for each weight")
+                raise ValueError("w has a wrong shape, or contains NaN or infinity")
             return int(content["seed"]), state
         except UsageError:
             raise

@@ -36,7 +36,7 @@ class ClusterError(UserError, RuntimeError):
 
 
 class Summary(NamedTuple):
-    """Size and labels of a partition that a worker has loaded."""
+    """Name, columns, shape and label counts of a partition that a worker has loaded."""
 
     name: str
     columns: tuple[str, ...] | None
@@ -79,9 +79,9 @@ class Partitions(Blocks):
         class_weight: Any = None,
         one_class: bool = False,
     ) -> Examples:
-        """Load the partitions on the workers, and return one row that stands for all rows.
+        """Load the partitions on the workers; return one placeholder row with their metadata.
 
-        It is a row of zeros with the labels, columns and x0 of the partitions.
+        The row is all zeros and has the labels, columns and x0 of the partitions.
         """
         parts = self.client.compute(list_partitions(X, y, sample_weight))
         found: list[Summary] = self._gather(self.client.map(_get_summary, parts, pure=False))
@@ -109,7 +109,7 @@ class Partitions(Blocks):
         return Examples(one_row, code, labels, summaries[0].columns, x0)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Call `work` on each partition with the number of its first row; yield the results."""
+        """Call `work` on each partition and the index of its first row; yield the results."""
         firsts = np.cumsum((0, *self.rows))[:-1].tolist()
         yield from self.map(_apply_work, firsts, [work] * len(firsts))
 
@@ -232,7 +232,7 @@ def check_columns(X: Any, names: Iterable[str]) -> None:
 
 
 def frame_partitions(X: Any) -> list[Any]:
-    """Return the partitions of a Dask dataframe, with columns in the same order."""
+    """Return the partitions of a Dask dataframe, each with columns in the dataframe's order."""
     columns = list(X.columns)
     repeated = [name for name, count in Counter(columns).items() if count > 1]
     if repeated:
@@ -242,14 +242,20 @@ def frame_partitions(X: Any) -> list[Any]:
 
 
 def _select_columns(part: Any, number: int, columns: list[Any]) -> Any:
-    """Reorder the columns of a partition, or raise ValueError if names differ."""
+    """Put the columns of a partition in the given order; raise ValueError if names differ."""
     if list(part.columns) == columns:
         return part
     for name in columns:
         if name not in part.columns:
-            raise ValueError(f"partition {number} has no column {name!r}, which X has.")
+            raise ValueError(
+                f"partition {number} has no column {name!r}, which X.columns contains; give all "
+                "partitions the same columns."
+            )
     for name in set(part.columns) - set(columns):
-        raise ValueError(f"partition {number} has a column {name!r}, which X does not have.")
+        raise ValueError(
+            f"partition {number} has a column {name!r}, which X.columns does not contain; give all "
+            "partitions the same columns."
+        )
     return part[columns]
 
 
@@ -278,7 +284,7 @@ def split_column(values: Any, what: str, rows: Sequence[float]) -> list[Any]:
         if sum(rows) != values.shape[0]:
             raise ValueError(
                 f"X has {plural(int(sum(rows)), 'row')} but {what} has {values.shape[0]}; "
-                "inconsistent numbers of samples: give one for each row."
+                "inconsistent numbers of samples: give one value for each row."
             )
         values = values.rechunk((tuple(rows),))
     return list(values.to_delayed())

@@ -268,7 +268,7 @@ def fewest_mistakes(
 
 @dataclass(eq=False, repr=False)
 class FewestMistakes(LinearClassifier):
-    """Linear classifier with the fewest mistakes that a search can find in time.
+    """Linear classifier with the fewest mistakes that a search finds within a time limit.
 
     This is the search of `fewest_mistakes` as an estimator.
 

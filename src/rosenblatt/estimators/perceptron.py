@@ -101,11 +101,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _hypothesis(self) -> Hypothesis:
-        """Return the fitted weights, whatever parameters were set after `fit`."""
+        """Return the fitted weights; parameters that were set after `fit` do not change them."""
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set `weights_`, and set `coef_` and `intercept_` from it or from the mean w."""
+        """Set `weights_`, `coef_` and `intercept_`, the last two from `mean` if it is given."""
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)
@@ -169,8 +169,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if d != examples.d or not np.array_equal(self.classes_, examples.labels):
             raise ValueError(
                 f"the last fit had {plural(d, 'feature')} and classes "
-                f"{self.classes_.tolist()}, but these examples have {examples.d} and "
-                f"{examples.labels.tolist()}; set warm_start=False to start from 0."
+                f"{self.classes_.tolist()}, but now the number of features is {examples.d} and the "
+                f"classes are {examples.labels.tolist()}; set warm_start=False to start from 0."
             )
         last[..., 0] *= x0
         last[..., 0] = last[..., 0] / examples.x0 if examples.x0 else 0.0

@@ -28,7 +28,7 @@ class ProofError(RowError):
     """Error raised if a proof does not hold, naming the row that fails."""
 
     def describe(self, names: RowNames = FROM_ZERO) -> str:
-        """Return the message with the names of its rows, shortened if long."""
+        """Return the message, with its rows named by `names`; shorten it if it is very long."""
         return cut_middle(super().describe(names))
 
 
@@ -39,7 +39,7 @@ def no_such_row(n: Any) -> ProofError:
 
 @contextmanager
 def refuse_other_data() -> Iterator[None]:
-    """Convert a ValueError about the data to a ProofError.
+    """Raise ProofError in place of a ValueError about the data in a `with` block.
 
     No proof is ever made about data with invalid numbers, labels, weights or shapes, so the proof
     is about other data. Arguments of a wrong type stay TypeErrors.
@@ -120,8 +120,8 @@ class SavedProof(ABC):
         try:
             if content["format"] != cls.FORMAT:
                 raise ProofError(
-                    f"its format is {quote(content['format'])}; this version of rosenblatt reads "
-                    f"{cls.FORMAT}. Create the proof again."
+                    f"the proof has the format {quote(content['format'])}, but this version of "
+                    f"rosenblatt reads only '{cls.FORMAT}'; create the proof again."
                 )
             content = dict(content)
             checksum = content.pop("checksum")
@@ -156,7 +156,7 @@ def claim_weight(weight: Fraction) -> str:
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Return the number or weight of mistakes in a claim, or None."""
+    """Return the claimed number (if `weighs`: weight) of mistakes; None for other claims."""
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

@@ -62,11 +62,14 @@ CELLS = "cells"
 
 
 def check_types(proof: Proof) -> None:
-    """Check that x0 is a finite float and that all other numbers are Python integers."""
+    """Check that all numbers of a proof are Python integers, except x0, a finite float."""
     if not isinstance(proof.x0, float) or not math.isfinite(proof.x0):
         raise ProofError(f"x0 must be a finite float, not {quote(proof.x0)}.")
     if type(proof.labels) is not int or proof.labels in (1, 2) or proof.labels < 0:
-        raise ProofError(f"the number of labels must be at least 3, not {quote(proof.labels)}.")
+        raise ProofError(
+            "the number of labels in the proof must be 0 (which means two) or at least 3, not "
+            f"{quote(proof.labels)}."
+        )
     integers = [("weights", proof.weights), *(("rows", group) for group in proof.duplicates)]
     integers += [] if proof.tree is None else proof.tree.numbers()
     for one in proof.conflicts:
@@ -113,8 +116,8 @@ def _check_shape(proof: Proof) -> None:
         raise ProofError("a proof by enumeration has no tree and no duplicates; this one has some.")
     if any(one.rest for one in proof.conflicts) and (others or proof.sample_weight_digest):
         raise ProofError(
-            "a proof with a tree, duplicates or sample weights cannot have a conflict with one "
-            "multiplier for all other rows."
+            "a conflict with a multiplier for all unlisted rows is not allowed in a proof with a "
+            "tree, duplicates or sample weights."
         )
 
 
@@ -124,7 +127,7 @@ def cannot_prove(proof: Proof) -> ProofError:
 
 
 class PackedLabels(NamedTuple):
-    """Shape of a block of rows, and its labels with one bit each."""
+    """Shape of a block of rows, and the label of each row as one bit."""
 
     n: int
     d: int
@@ -244,11 +247,12 @@ class Evidence:
         _check_shape(proof)
         if proof.sample_weight_digest and not self.sample_weights.text:
             raise ProofError(
-                "this proof is about sample weights: pass those that it was made with."
+                "this proof is about sample weights; pass the sample weights used to create it."
             )
         if proof.sample_weight_digest and self.sample_weights.text != proof.sample_weight_digest:
             raise ProofError(
-                "this proof is about other sample weights: pass those that it was made with."
+                "the sample weights are not those of the proof; pass the sample weights used "
+                "to create it."
             )
         _check_rows(proof, self.n)
         if proof.enumeration:
@@ -265,11 +269,13 @@ class Evidence:
         if self.wrong is not None:
             raise self.wrong
         if proof.weights and not self.positive:
-            raise ProofError("no row has w·z > 0, so the weights prove nothing.")
+            raise ProofError(
+                "no row has a positive signed score w·z, so the weights prove nothing."
+            )
         return True
 
     def _enumerate(self, again: Blocks | None) -> None:
-        """Check the claim by enumerating all cells again, or raise ProofError without `again`."""
+        """Check the claim by enumerating all cells; raise ProofError if `again` is None."""
         from rosenblatt.algorithms.cells import few_cells, none_cheaper
 
         if again is None:
@@ -290,7 +296,7 @@ class Evidence:
 
     @property
     def _need(self) -> int:
-        """Claimed cost of mistakes as an integer, in the unit of the sample weights."""
+        """Claimed cost of mistakes in multiples of the unit of the sample weights, rounded up."""
         cost = parse_claim(self.proof.claim, bool(self.proof.sample_weight_digest)) or Fraction(0)
         return math.ceil(cost / Fraction(2) ** (self.sample_weights.power or 0))
 
@@ -312,7 +318,7 @@ class Evidence:
             )
 
     def _check_span(self, conflict: Conflict) -> None:
-        """Check that the rows of a conflict span all rows, as "inseparable" claims.
+        """Check that the rows of a conflict span all other rows, as "inseparable" requires.
 
         A w without negative signed scores has w·z = 0 on all rows of the conflict. If these are all
         rows, or if their rank is the dimension, it has w·z = 0 on all rows. A rank modulo a prime
@@ -324,8 +330,8 @@ class Evidence:
         rank = rank_at_least(integer_rows(self.listed, range(self.listed.n)))
         if rank < dimension:
             raise ProofError(
-                f"the rows with multipliers have rank {rank}, not {dimension}, so some w may be "
-                "zero on them and positive on others."
+                f"the rows of the conflict have rank {rank}, not {dimension}, so some w may have "
+                "w·z = 0 on all of them and w·z > 0 on another row."
             )
 
 
@@ -366,20 +372,20 @@ def check_products(
     """
     if len(weights) != examples.dimension:
         need = examples.dimension
-        raise ProofError(f"{plural(len(weights), 'weight')} given, but the data need {need}.")
+        raise ProofError(f"the proof has {plural(len(weights), 'weight')}; the data need {need}.")
     positive = False
     for start, signs in product_signs(weights, examples):
         wrong = np.flatnonzero(signs <= 0 if strict else signs < 0)
         if len(wrong):
             sign = "negative" if signs[wrong[0]] < 0 else "zero"
             n = first + start + int(wrong[0])
-            raise ProofError("", n, f": w·z is {sign}, not positive.")
+            raise ProofError("", n, f": the signed score w·z is {sign}, not positive.")
         positive |= bool((signs > 0).any())
     return positive
 
 
 def _check_rows(proof: Proof, n_rows: int) -> None:
-    """Check that a proof names only existing rows, each as often as allowed.
+    """Check that the rows named in a proof exist, and that none is named too often.
 
     Groups of equal rows are disjoint, each with two or more rows in order; conflicts name only the
     first of each. A conflict lists each row once, with a positive multiplier. Without a tree, no
@@ -404,10 +410,10 @@ def _check_rows(proof: Proof, n_rows: int) -> None:
             if not 0 <= n < n_rows:
                 raise no_such_row(n)
             if n in seen:
-                raise ProofError("", n, " is used twice.")
+                raise ProofError("the conflicts list ", n, " twice where only once is allowed.")
             if n in others:
                 raise ProofError(
-                    "", n, " equals an earlier row, which the proof must name instead."
+                    "a conflict must name the first row of a group of equal rows, not ", n, "."
                 )
             seen.add(n)
         if len(one.rows) != len(one.multipliers) or not one.rows:
@@ -417,7 +423,8 @@ def _check_rows(proof: Proof, n_rows: int) -> None:
                 raise ProofError("", n, ": its multiplier is not a positive integer.")
         if one.rest < 0 or (one.rest and len(proof.conflicts) > 1):
             raise ProofError(
-                "the multiplier for all other rows must be 0, or positive in a single conflict."
+                "the multiplier for all unlisted rows must be 0, or positive if the proof has only "
+                "one conflict."
             )
 
 
@@ -432,7 +439,9 @@ def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:
     if not same.all():
         at = int(same.argmin())
         first, other = listed.row_numbers[models[at]], listed.row_numbers[rows[at]]
-        raise ProofError("", (int(first), int(other)), " are not equal.")
+        raise ProofError(
+            "the proof lists ", (int(first), int(other)), " as equal, but they are not."
+        )
 
 
 def check_sum(

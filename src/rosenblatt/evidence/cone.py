@@ -76,7 +76,7 @@ class Watch:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Separated rows of a regression, with a direction γ and multipliers that prove them."""
+    """Separated rows of a regression, and as their proof a direction γ and multipliers."""
 
     separated: Mask  # whether each row is separated
     direction: Vector = ()  # γ: positive on separated rows, zero on the others
@@ -316,7 +316,7 @@ def _fit_logistic(W: Any, deadline: Deadline) -> Floats | None:
 
 
 def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floats] | None:
-    """Propose separated rows, and multipliers of the others, by a linear program in floats.
+    """Propose separated rows, and multipliers of all other rows, by a linear program.
 
     It maximizes Σ min(λ, 1) subject to Σ λ z = 0, with λ ≥ 0 unless a row is pinned. At the
     maximum λ is 0 if a row is separated, and at least 1 if it overlaps.
@@ -429,7 +429,7 @@ def _find_positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | Non
 
 
 def _add_direction(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Add `step` to a multiple of g so that the sum stays positive on the given rows of W."""
+    """Add direction `step` to a multiple of g that keeps the sum positive on `rows` of W."""
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

@@ -37,7 +37,7 @@ FOUND, STUCK, NONE = range(3)
 
 
 class Vertex(NamedTuple):
-    """Vertex of the linear program, with the inverse of its rows' matrix.
+    """Vertex of the linear program: its rows, their inverse matrix, and the dual solution.
 
     Artificial rows have the number -1. The last column of the inverse holds the multipliers.
     """
@@ -48,12 +48,12 @@ class Vertex(NamedTuple):
 
     @classmethod
     def artificial(cls, m: int) -> Vertex:
-        """Create a vertex of m artificial rows, to start from."""
+        """Create a vertex of m artificial rows, from which the simplex method starts."""
         return cls(np.full(m, -1), np.eye(m), np.zeros(m))
 
 
 class Workspace(NamedTuple):
-    """Arrays for the compiled loops to write to, since those create none."""
+    """Arrays that are allocated once, for the compiled loops to write to."""
 
     inside: np.ndarray  # whether each row is a row of the vertex
     change: np.ndarray  # change of each multiplier
@@ -213,7 +213,7 @@ def minimize(A, costs, v, workspace):
 
 
 def exchange(A, costs, v, workspace):
-    """Exchange rows of a vertex while their total cost falls, and return that cost."""
+    """Exchange rows of a vertex for cheaper rows, and return the total cost of its rows."""
     n, m = A.shape
     inside, change, best = workspace.inside, workspace.change, workspace.best
     mark(v, inside)
@@ -298,7 +298,7 @@ def find_leaving(v, change):
 
 
 def replace_row(v, old, new, change):
-    """Replace one row of a vertex, and update the inverse of the matrix."""
+    """Replace one row of a vertex, and update the inverse matrix of its rows."""
     m = len(change)
     for j in range(m):
         v.inverse[old, j] /= change[old]
@@ -310,7 +310,7 @@ def replace_row(v, old, new, change):
 
 
 def invert(A, v, workspace):
-    """Recompute the inverse of a vertex, and return whether its rows are independent."""
+    """Recompute the inverse matrix of a vertex; return whether its rows are independent."""
     m = len(v.rows)
     rows, change = workspace.rows, workspace.change
     for k in range(m):

@@ -141,7 +141,7 @@ def reduce_faces(
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
-    """Project out rows that sum to zero with positive multipliers, until none are left.
+    """Project out rows that sum to zero with positive multipliers, as long as there are any.
 
     `steps` lists the rows and multipliers of the steps so far; new ones are appended. With
     `row`, stop once that row is projected out.
@@ -261,7 +261,7 @@ def round_to_bits(w: Fractions, bits: int) -> Fractions:
 
 
 def _find_zero_row(signed: SignedRows) -> list[Alternative]:
-    """Find a row of zeros, which is a conflict by itself; return it in a list."""
+    """Find a row of zeros, a conflict by itself; return a list of it, or an empty list."""
     if signed.examples.x0:
         return []
     zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)
@@ -296,7 +296,7 @@ def divide_out(signed: SignedRows, steps: Sequence[Alternative]) -> SignedRows:
 def join_multipliers(
     signed: SignedRows, steps: Sequence[Alternative], free: int = 0
 ) -> Alternative:
-    """Combine the multipliers of all steps of facial reduction into one zero sum.
+    """Combine the multipliers of all steps of facial reduction so that the rows sum to zero.
 
     All are positive, except that the first `free` rows may have multipliers of any sign. The rows
     of a step of facial reduction sum to zero up to the span of the rows before them. So each step
@@ -366,7 +366,7 @@ def add_remaining_rows(
 
 
 def make_conflict(signed: SignedRows, found: Alternative, rest: int = 0) -> Conflict:
-    """Convert multipliers of scaled rows to a conflict of rows of the data."""
+    """Create a conflict of rows of the data from the multipliers of the scaled rows."""
     true = found.multipliers
     if signed.factors is not None:
         powers = (np.frexp(signed.factors[found.rows])[1] - 1).tolist()
@@ -390,7 +390,7 @@ class Measured:
 
     @property
     def gap(self) -> float:
-        """Relative gap between `margin` and `upper`."""
+        """Relative gap between the margin and its upper bound."""
         return relative_gap(self.margin, self.upper)
 
 
@@ -427,7 +427,7 @@ def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Mea
 
 
 def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -> float:
-    """Compute the length of a convex combination of rows, rounded up."""
+    """Compute the norm of a convex combination of rows, rounded up."""
     if len(rows) * signed.dimension <= EXACT_ENTRIES:
         x = flint.fmpq_mat(1, len(rows), multipliers) * signed.exact(rows)
         total = sum(multipliers, flint.fmpq(0))

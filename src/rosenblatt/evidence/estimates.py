@@ -353,7 +353,7 @@ class LimitingModel:
         return whole if self.data.groups is None else self.data.groups
 
     def _basis(self, rows: NDArray[np.intp], *, limit: bool) -> tuple[Any, Array]:
-        """Compute a basis of the design's columns on the given rows, for stable arithmetic.
+        """Compute a well-scaled basis of the design's columns, restricted to `rows`.
 
         It is orthogonal if the columns are few and dense, else the columns themselves, scaled. Also
         returns the matrix that maps coefficients of these columns to those of the design.
@@ -461,7 +461,7 @@ def _center(X: Array, groups: NDArray[np.intp]) -> Array:
 
 
 def _independent_columns(X: Array) -> list[int]:
-    """Return the columns that do not depend linearly on the columns before them."""
+    """Return the indices of the columns that do not depend linearly on earlier columns."""
     kept: list[int] = []
     Q = np.empty(X.shape, order="F")
     for j, column in enumerate(X.T):

@@ -115,7 +115,7 @@ class SignedRegression:
 
     @property
     def columns(self) -> dict[str, list[int]]:
-        """Indices of the coefficients of each column, by name: one, or one per label."""
+        """Indices of the coefficients that belong to each column, by column name."""
         places: dict[str, list[int]] = {}
         for j, name in enumerate(self.names):
             places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
@@ -250,7 +250,7 @@ def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
             Message(
                 given,
                 f" is not used by the family {family!r}; leave it out, or choose the family "
-                "'conditional' (it names the matched sets) or 'cox' (it names the strata).",
+                "'conditional' (groups are matched sets) or 'cox' (groups are strata).",
             )
         )
     column = _read_column(groups, n, "groups", "one group")
@@ -526,7 +526,9 @@ def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
         part = total - left
         lost = (left - (total - part)) + (right - part)
     if not np.isfinite(numbers_in(total)).all():
-        raise ValueError("differences of rows overflow float64; divide the largest column by 2.")
+        raise ValueError(
+            "differences of rows overflow float64; divide the column with the largest numbers by 2."
+        )
     places = np.unique(lost.nonzero()[1])
     if len(places) == 0:
         return total, 0

@@ -117,13 +117,13 @@ class Squeeze:
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
-        """Whether w_f·w(t) reaches its lower bound in the convergence proof, for each t."""
+        """Whether w_f·w(t), with separating weights w_f, reaches its lower bound, for each t."""
         bound = _rounding_bound(self.inner_least, self.inner)
         return np.asarray(self.inner >= self.inner_least - bound)
 
     @property
     def squared_holds(self) -> NDArray[np.bool_]:
-        """Whether ‖w(t)‖² stays within its upper bound in the convergence proof, for each t."""
+        """Whether ‖w(t)‖² stays within the upper bound of the convergence proof, for each t."""
         bound = _rounding_bound(self.squared_most, self.squared)
         return np.asarray(self.squared <= self.squared_most + bound)
 
@@ -282,7 +282,7 @@ def add_bias_slot(examples: Examples, weights: Any) -> Floats:
 
 
 def compute_lengths(examples: Examples) -> Floats:
-    """Compute the length of each augmented example, rounded up on overflow."""
+    """Compute the Euclidean length of each augmented example without overflow of squares."""
     unit = examples.unit
     squares, _ = lengths_and_columns(examples.merged(), np.full(examples.d, 1 / unit))
     lengths = np.sqrt(squares + (examples.x0 / unit) ** 2)

@@ -91,7 +91,7 @@ class DistinctRows:
         return SignedRows.plain(self.examples.some(self.rows))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
-        """Return a conflict of the given rows with exact multipliers, or None."""
+        """Create a conflict of `rows` with exact multipliers; return None if there are none."""
         found = solve_multipliers(self.signed, rows)
         if found is None:
             return None
@@ -236,7 +236,7 @@ class Shares:
 
 
 class HittingSetSearch:
-    """Search for the cheapest hitting set by branch and cut, which can be continued."""
+    """Resumable search for the cheapest hitting set, by branch and cut."""
 
     def __init__(self, gap: Gap) -> None:
         self.gap, self.deadline = gap, NEVER
@@ -353,7 +353,7 @@ class HittingSetSearch:
         return self.conflicts[rows] is not None
 
     def _decide(self, numbers: Rows) -> Any:
-        """Find weights that classify the given rows correctly, or a conflict to add."""
+        """Find weights that classify the chosen rows correctly, or add one of their conflicts."""
         found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
         if isinstance(found, Conflict):
             rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
@@ -438,7 +438,7 @@ class HittingSetSearch:
         return Shares(over, {rows: share for rows, share in each.items() if share})
 
     def _choose_row(self, node: Node) -> int | None:
-        """Return the row to branch on, or None after trying an integral hitting set."""
+        """Choose a row to branch on; return None if a hitting set was tried instead."""
         x, fixed = self.master.x, {*node.wrong, *node.right}
         candidates = [i for i in range(len(x)) if NEAR < x[i] < 1 - NEAR and i not in fixed]
         if candidates:
@@ -455,7 +455,7 @@ class HittingSetSearch:
         return left[0]
 
     def _try_hitting_set(self, hitting: list[int], cost: int) -> None:
-        """Find weights that misclassify only a hitting set, or a conflict that it misses."""
+        """Find weights with mistakes only in a hitting set, or a conflict that the set misses."""
         x = np.zeros(len(self.costs))
         x[hitting] = 1.0
         if self._add_violated(x) or self.best <= cost:
@@ -482,7 +482,7 @@ class HittingSetSearch:
         node.children = tuple(children)  # one assignment, so that Ctrl-C leaves both or none
 
     def proof(self) -> Proof | None:
-        """Create a proof of the bound so far, or return None without one."""
+        """Create a proof of the lower bound found so far, or return None if that is 0."""
         nodes, weightings, places = list[int](), dict[int, int](), dict[Set, int]()
         stack = [self.root]
         while stack:
@@ -511,7 +511,7 @@ class HittingSetSearch:
 
 
 def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
-    """Offer to `gap` weights that classify given rows correctly, or return a conflict.
+    """Find weights for `gap` that classify all `rows` correctly, or return a conflict.
 
     The result is True if some exact w separates the rows, and False if that is undecided. `cost`
     is that of all other rows. Rounding decides which floats separate as well: several multiples of

@@ -27,14 +27,14 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Weighting:
-    """Weights on conflicts: conflict sets[i] has the weight shares[i] / over."""
+    """Weights on some conflicts: the one at position sets[i] has weight shares[i] / over."""
 
     over: int
     sets: Numbers  # positions of the conflicts in the proof
     shares: Numbers
 
     def fault(self, sets: int) -> str:
-        """Return why a proof of `sets` conflicts cannot use the weights, or ''."""
+        """Return why the weights are invalid if the proof has `sets` conflicts, or '' if valid."""
         if self.over <= 0:
             return "its denominator is not a positive integer"
         if len(self.sets) != len(self.shares) or min(self.shares, default=1) <= 0:
@@ -122,7 +122,7 @@ class Tree:
 
 
 class _Path:
-    """Path from the root of a proof tree to a node, with the rows fixed along it."""
+    """Path from the root of a proof tree to a node, with what it assumes about each row."""
 
     def __init__(self, sets: Sequence[Numbers], costs: Mapping[int, int]) -> None:
         self.places = {n: i for i, n in enumerate(costs)}
@@ -150,9 +150,9 @@ class _Path:
         return None
 
     def turn(self, n: int) -> bool:
-        """Mark row n as correct after its first subtree, as open after its second.
+        """Mark row n as correct if it is marked as a mistake; otherwise remove its mark.
 
-        Returns whether both subtrees are done.
+        Called after each of the two subtrees of a branch on row n. Returns whether both are done.
         """
         place = self.places[n]
         done = self.state[place] == RIGHT

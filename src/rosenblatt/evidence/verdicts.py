@@ -35,7 +35,7 @@ NO_ROWS = np.empty(0, dtype=np.intp)
 
 @dataclass(frozen=True)
 class MulticlassConflict(Conflict):
-    """Conflict of more than two labels: rows that no weights classify all correctly.
+    """Conflict for more than two labels: rows that no weights classify all correctly.
 
     `rows` are rows of the data, each once and in order; each of the `multipliers` is the sum over
     all competing classes.
@@ -139,7 +139,7 @@ class Separability:
 
     @property
     def widest(self) -> bool:
-        """Whether no w has a wider margin, up to a relative 1e-9.
+        """Whether no w has a wider margin, up to a relative tolerance of 1e-9.
 
         Where this is not proved, as in `rosenblatt.learn`, which needs only a verdict, the widest
         margin is at least `margin`, and R²/rho² of the widest line is at most `bound`.
@@ -171,7 +171,7 @@ class Separability:
         return "\n".join(lines)
 
     def shares(self, conflict: Conflict) -> list[tuple[int, str | None, float]]:
-        """Return the rows of a conflict with their shares of its multipliers.
+        """Return the rows of a conflict, each with its share of the sum of all multipliers.
 
         The largest share comes first. With more than two labels, a row is listed once per competing
         class, which is named; with two labels the name is None.
@@ -186,7 +186,7 @@ class Separability:
         return [(n, other, m / total) for n, other, m in sorted(terms, key=lambda term: -term[2])]
 
     def on_margin(self) -> list[tuple[int, str | None]]:
-        """Return the rows on the margin, with competing classes for more than two labels."""
+        """Return the rows on the margin; with K > 2 labels, each with its competing class."""
         if not self.labels:
             return [(n, None) for n in sorted(self.support.tolist())]
         return [(n, self._label(r)) for n, r in self.support.tolist()]

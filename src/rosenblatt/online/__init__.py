@@ -374,8 +374,8 @@ class OnlinePerceptron:
             for name in names:
                 if type(name) not in types:
                     raise ValueError(
-                        f"the {what} {quote(name)} cannot be saved: in a file, features must be "
-                        "text or integers, and labels text or numbers."
+                        f"the {what} {quote(name)} cannot be saved: in a file, feature names must "
+                        "be text or integers, and labels text or numbers."
                     )
         raw = raw or self._raw or RawColumns(Encoding((), "zero"))
         vectors = self._memory.predicting_weights(self.predict_with)
@@ -414,7 +414,7 @@ class OnlinePerceptron:
         try:
             # This is checked before memory is allocated.
             if len(state["window"]) != 2 * state["parameters"]["window"]:
-                raise ValueError("its window does not have one bit per example")
+                raise ValueError("its record of recent mistakes does not have `window` entries")
             known = state["labels"] if len(state["labels"]) > 2 else None
             model = cls(**state["parameters"], labels=known)
             model._memory.restore(state)
@@ -468,7 +468,7 @@ class OnlinePerceptron:
         self._zero = ZEROS[self.zero] if labels.both else 0
 
     def _add_label(self, labels: Labels) -> None:
-        """Add a new label, and adjust the weights if the first one becomes negative."""
+        """Add a new label; reset or negate the weights if the first label's sign requires it."""
         if labels.both and self._labels.met:
             first = labels.sign(self._labels.met[0])
             if first == ZEROS[self.zero]:

@@ -92,7 +92,7 @@ class DictRow:
 
 
 class TupleWeights:
-    """Weights as a tuple, for fast scores of dicts with the same features.
+    """Weights as a tuple, for fast scores of dicts with the same keys in the same order.
 
     w·x is (‖w‖² + ‖x‖² - ‖w - x‖²) / 2, and Python computes distances of tuples without a loop.
     """
@@ -148,7 +148,7 @@ class StreamMemory:
         return V if K == 2 else [V[i : i + K] for i in range(0, len(V), K)]
 
     def predicting_weights(self, predict_with: str) -> list[Vector]:
-        """Return the weights used to predict, one dict per label if there are many."""
+        """Return a list of the weights used to predict: one dict, or K for K > 2 labels."""
         V, seen = self.by_name(), self.counts[SEEN]
         K = 1 if self.labels == 2 else self.labels
         if predict_with == "average" and seen:
@@ -241,16 +241,16 @@ class StreamMemory:
     def predict_block(
         self, rows: Rows, layout: Names, zero: int, predict_with: str
     ) -> NDArray[Any]:
-        """Predict each row of a block, and return a sign or the index of a label for each."""
+        """Predict the sign of each row of a block or, with K > 2 labels, its label's index."""
         copy, predictions = self._to_arrays(rows, layout)
         predict = rule.run_predict_joint if isinstance(rows, rowformats.Joint) else rule.run_predict
         predict(rows, zero, PREDICTORS[predict_with], copy, predictions)
         return predictions
 
     def _to_arrays(self, rows: Rows, layout: Names) -> tuple[rule.Memory, NDArray[Any]]:
-        """Return the weights as arrays for a block of rows, and an empty array of predictions.
+        """Return copies of weights and counts as arrays, and an array to fill with predictions.
 
-        The columns are x0, the features of the block, and all other features.
+        The columns of the weights are x0, the features of the block, and all other features.
         """
         if self.array is None or self.layout != layout:
             columns = dict.fromkeys((X0, *layout))
@@ -280,7 +280,7 @@ class StreamMemory:
         self.tuple_weights.w = NOTHING
 
     def forget_mistakes(self) -> None:
-        """Reset the weights to 0, as if there had been no mistakes so far."""
+        """Reset weights and counts of mistakes to 0, as if none had been made so far."""
         self.V = [{X0: 0.0} for _ in self.by_name()]
         seen, length = self.counts[SEEN], len(self.window)
         for place in (MISTAKES, RECENT, CANDIDATE, POCKET):
@@ -291,7 +291,7 @@ class StreamMemory:
         self.window[:] = bytes(length)
 
     def refuse_unnamed(self) -> None:
-        """Raise ValueError, for rows without names, if the model has named features."""
+        """Raise ValueError if the features of the model have names, which an array lacks."""
         known = self.names if self.array is not None else self.V[0]
         if any(isinstance(name, str) for name in itertools.islice(known, 2)):
             raise ValueError(
@@ -300,7 +300,10 @@ class StreamMemory:
             )
 
     def state(self) -> dict[str, Any]:
-        """Return weights and counts as plain values, which do not depend on block sizes."""
+        """Return weights and counts as a dict of numbers, text and lists.
+
+        It is the same whether rows were learned one by one or in blocks of any length.
+        """
         nonzero = {name for vector in self.by_name() for name, v in vector.items() if v != 0}
         names = sorted(nonzero - {X0}, key=lambda name: (type(name).__name__, name))
         vectors = {
@@ -337,7 +340,7 @@ class StreamMemory:
         window = bytes.fromhex(state["window"])
         _require(
             len(window) == len(self.window) and set(window) <= {0, 1},
-            "its window does not have one bit per example",
+            "its record of recent mistakes does not have `window` entries, each 0 or 1",
         )
         _require(
             all(type(number) is int for number in counts)

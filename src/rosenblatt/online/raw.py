@@ -82,7 +82,7 @@ class RawColumns:
         return dict(zip(names, X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:
-        """Return an encoding of only the given features, and the features in its order."""
+        """Return an encoding that has the features `names`, and a list of all its features."""
         values: dict[str, list[str]] = {column.name: [] for column in self.encoding.columns}
         indices, others = [], []
         for name in names:
@@ -107,7 +107,7 @@ class RawColumns:
 
 
 def features_of(encoding: Encoding) -> list[Hashable]:
-    """Return the features of an encoding in the order of a model's weights."""
+    """Return the names or indices of an encoding's features, in the order of the weights."""
     features: list[Hashable] = []
     for column in encoding.columns:
         if isinstance(column, Number):

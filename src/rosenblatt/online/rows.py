@@ -55,7 +55,7 @@ def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, floa
         if array.ndim != 1:
             raise ValueError(
                 f"x has {plural(array.ndim, 'dimension')}; give a dict of features or a 1-d "
-                "array, and blocks of rows to learn_many and predict_many."
+                "array. Pass blocks of rows to learn_many or predict_many."
             )
         if memory is not None:
             memory.refuse_unnamed()
@@ -66,7 +66,7 @@ def plain_row(x: Any, memory: StreamMemory | None = None) -> dict[Hashable, floa
             raise ValueError(f"x, feature {quote(name)}: {quote(value)} is not a number.")
         row[name] = _finite(value, name)
     if not sum(v * v for v in row.values()) < LONGEST_SQUARED:
-        raise ValueError("x is longer than 1e100; scale the features first.")
+        raise ValueError("x has a norm of 1e100 or more; scale the features first.")
     return row
 
 
@@ -129,7 +129,7 @@ class Block:
         for n in range(self.n):
             row = numbers_in(table[[n]])
             if not sum_of_squares(row.astype(np.float64)) < LONGEST_SQUARED:
-                raise RowError("X, ", n, " is longer than 1e100; scale the features first.")
+                raise RowError("X, ", n, " has a norm of 1e100 or more; scale the features first.")
 
     @property
     def n(self) -> int:
@@ -138,7 +138,10 @@ class Block:
     def rows(
         self, x0: float, step: NDArray[np.float64], begin: int = 0
     ) -> rowformats.Dense | rowformats.Sparse:
-        """Return the rows from `begin` on for compiled code, with the update step of each."""
+        """Return rows as arrays for compiled kernels: one per entry of `step`, from `begin` on.
+
+        `step` has the factor by which an update multiplies each row.
+        """
         return kernel_rows(self.table, x0, step, slice(begin, begin + len(step)))
 
 
@@ -170,7 +173,7 @@ class Labels:
             different = set()
         if isinstance(given, str) or len(different) < 2 or len(different) < len(plain):
             raise ValueError(
-                f"labels is {quote(given)}; give two different labels or more, or None."
+                f"labels is {quote(given)}; give at least two different labels, or None."
             )
         for label in plain[1:]:
             cls(tuple(plain[:1])).learn(label)  # raises if they have no order

@@ -57,9 +57,9 @@ class Memory(NamedTuple):
 def online(D, zero, predictor, m, predictions):
     """Predict each row, then learn it if it has a label.
 
-    The step of a row without a label is 0. Returns the number of rows done: it stops before a row
-    that is too long or has NaN or infinity. `size` is an upper bound on ‖w‖²: an update after a
-    mistake adds at most ‖a·x‖² to it.
+    The step of a row without a label is 0. Returns the number of rows processed: it stops before a
+    row that contains NaN or infinity, or whose norm is too large. `size` is an upper bound on ‖w‖²:
+    an update after a mistake adds at most ‖a·x‖² to it.
     """
     V, counts, window, radius = m.vectors, m.counts, m.window, m.squared_radius
     w = V[0]
@@ -97,7 +97,7 @@ def online_joint(D, zero, predictor, m, predictions):
 
 
 def learn(D, n, zero, mistake, V, kept, counts, window):
-    """Count row n and, unless `mistake` is NONE, update the weights."""
+    """Add row n to the counts; unless `mistake` is NONE, also update the weights."""
     wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
@@ -120,9 +120,9 @@ def learn(D, n, zero, mistake, V, kept, counts, window):
 
 
 def predicting_score(D, n, predictor, V, counts, s):
-    """Compute the score of row n with the weights used to predict.
+    """Compute the score of row n with the weights that `predictor` selects.
 
-    `s` is its score with the last weights.
+    `s` is the score of row n with the last weights.
     """
     if predictor == AVERAGE and counts[SEEN] > 0:
         return s - score_in_order(D, n, V[-1]) / counts[SEEN]
@@ -132,7 +132,10 @@ def predicting_score(D, n, predictor, V, counts, s):
 
 
 def judge_pocket(D, n, zero, V, counts, wrong):
-    """Count the mistakes of pocket and candidate on row n, and keep w after its longest run."""
+    """Count whether the pocket and the candidate to replace it misclassify row n.
+
+    If a mistake on row n ends the longest run of correct predictions in this window, save w.
+    """
     counts[POCKET] += misclassifies(D, n, zero, V[1:], counts)
     counts[CANDIDATE] += misclassifies(D, n, zero, V[2:], counts)
     if not wrong:
@@ -145,7 +148,11 @@ def judge_pocket(D, n, zero, V, counts, wrong):
 
 
 def end_window(V, counts):
-    """Replace the pocket by a better candidate, and choose the next window's candidate."""
+    """Replace the pocket by the candidate if that made fewer mistakes in this window of rows.
+
+    The weights with the longest run of correct predictions in the window become the next candidate,
+    and after the first window also the pocket.
+    """
     w, pocket, candidate, runner = V[0], V[1], V[2], V[3]
     if counts[RUN] > counts[LONGEST]:
         copy_weights(w, runner)
@@ -208,9 +215,10 @@ def best_label(D, n, zero, predictor, V, counts, but):
 
 
 def joint_mistake(D, n, zero, V, counts):
-    """Return the update that a mistake on row n causes, or NONE.
+    """Return a code for the update if row n is misclassified, else NONE.
 
-    The update n·K + r adds row n to its label's weights and subtracts it from those of label r.
+    The code n·K + r means: add row n to the weights of its own label, and subtract it from the
+    weights of label r.
     """
     y = D.label[n]
     r, best = best_label(D, n, zero, LAST, V, counts, y)

@@ -45,7 +45,7 @@ PAGE_BYTES = 1 << 16  # bytes per read
 
 
 def parquet_batches(source: Source, layout: Layout, begin: int = 0) -> Iterator[Any]:
-    """Yield the columns of a Parquet file as an empty batch, then its rows from `begin` on."""
+    """Yield an empty batch with the columns of a Parquet file, then rows from `begin` on."""
     with _parquet(source) as parquet:
         metadata = parquet.metadata
         yield _validate(_empty_batch(parquet.schema_arrow))
@@ -90,7 +90,7 @@ def _rows_per_batch(width: float) -> int:
 
 
 def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield the columns of an Arrow (Feather) file as an empty batch, then its rows."""
+    """Yield an empty batch with the columns of an Arrow (Feather) file, then batches of rows."""
     try:
         with _map_file(source) as file:
             is_file = file.read(6) == b"ARROW1"
@@ -137,7 +137,7 @@ def damaged_file_error(name: str, kind: str, error: BaseException) -> DataError:
 
 
 def npy_batches(source: Source, layout: Layout) -> Iterator[Any]:
-    """Yield the columns of a .npy file as an empty batch, then its rows."""
+    """Yield an empty batch with the columns of a .npy file, then batches of rows."""
     shape, fortran, dtype, begin = read_npy_header(source)
     n, d = shape
     step = max(1, batch_bytes() // max(1, d * dtype.itemsize))
@@ -193,7 +193,7 @@ def _to_batch(rows: NDArray[Any], start: int) -> Any:
 
 
 def find_size(source: Source, kind: str) -> int | None:
-    """Return the bytes that a file needs in memory, or None if unknown."""
+    """Estimate how many bytes the rows of a file need in memory; None if unknown."""
     if kind == "Parquet":
         with _parquet(source) as parquet:
             return int(parquet.metadata.num_rows * _row_bytes(parquet))
@@ -228,8 +228,8 @@ def converted_path(source: Source) -> Path:
 def find_converted(source: Source, layout: Layout) -> Source | None:
     """Return the Parquet file to which an unchanged text file was converted, or None.
 
-    The checksum of all bytes decides, because times can be set back; the layout must also be the
-    same.
+    The checksum of all bytes decides, because times can be set back; the requested separator,
+    header, encoding and column types must also be the same.
     """
     path = converted_path(source)
     mark = _metadata(path).get(KEY)
@@ -286,7 +286,10 @@ def convert_file(table: FileTable) -> FileTable:
 
 
 def _fingerprint(source: Source, layout: Layout) -> bytes:
-    """Return a text file's checksum with its separator, header and encoding, for comparison."""
+    """Return a file's checksum together with its requested format and column types.
+
+    The file was already converted to Parquet if the Parquet file stores the same bytes.
+    """
     types = {name: str(kind) for name, kind in sorted(layout.types.items())}
     with open(source.path, "rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()

@@ -18,7 +18,7 @@ from rosenblatt.tables import PROMISED, find_large, first_changed, is_changed_te
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 ENTRY = r"^\d{1,9}:" + NUMBER[1:].replace(r"\s*", "")
-OWN = "an index of its own with a value"
+OWN = "the only entry of its row with this index"
 # PyArrow's words for missing values, and the question mark of the UCI collection.
 MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
@@ -154,7 +154,7 @@ class Category(Column):
         return tuple(f"{self.name}={value or '(missing)'}" for value in self.values)
 
     def codes(self, cells: Any) -> NDArray[np.int64]:
-        """Return the position of each cell in `values`, -1 for an unknown value."""
+        """Return each cell's index in `values`, or -1 if the value of the cell is unknown."""
         found = pc.index_in(as_text(cells), pa.array(self.values, pa.string()))
         codes: NDArray[np.int64] = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
         return codes
@@ -205,7 +205,7 @@ class Entries(Column):
 
     @property
     def indices(self) -> Sequence[int]:
-        """Indices that are features, in ascending order."""
+        """Indices of the entries that are used as features, in ascending order."""
         return self.listed or range(self.first, self.first + self.size)
 
     @property
@@ -223,14 +223,14 @@ class Entries(Column):
 
     @classmethod
     def of(cls, name: str, indices: Sequence[int]) -> Entries:
-        """Create a column of entries with the given indices, in ascending order."""
+        """Create a LIBSVM column whose features are these indices, which must be ascending."""
         first, size = (indices[0] if indices else 1), len(indices)
         if first in (0, 1) and (not indices or indices[-1] == first + size - 1):
             return cls(name, first, size)
         return cls(name, first, size, tuple(indices))
 
     def select(self, table: Any) -> Any:
-        """Return the features of an array or CSR matrix, with zeros for absent columns."""
+        """Select the feature columns of an array or CSR matrix; absent columns become zeros."""
         beyond = max(self.indices, default=0) + 1 - table.shape[1]
         if beyond > 0 and isinstance(table, np.ndarray):
             table = np.pad(table, ((0, 0), (0, beyond)))
@@ -275,7 +275,10 @@ def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
 
 
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
-    """Split cells into lowercase words; also return where the words of each cell begin."""
+    """Split cells into lowercase words; also return the index of each cell's first word.
+
+    The indices end with the number of words.
+    """
     texts = as_text(cells)
     lower = pc.utf8_lower(texts)
     if pc.any(pc.match_substring_regex(texts, "[İΣ]")).as_py():  # these change length
@@ -308,12 +311,16 @@ def split_entries(
         good = pc.match_substring_regex(flat, ENTRY)
         if not pc.all(good, min_count=0).as_py():
             at = good.index(False).as_py()
-            raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
+            raise BadCellError(
+                int(rows[at]), name, flat[at].as_py(), "an entry of the form index:value"
+            )
         index = pc.replace_substring_regex(flat, r":.*$", "").cast(pa.int64()).to_numpy()
         value = pc.replace_substring_regex(flat, r"^\d+:\+?", "").cast(pa.float64()).to_numpy()
         if not np.isfinite(value).all():
             at = int(np.flatnonzero(~np.isfinite(value))[0])
-            raise BadCellError(int(rows[at]), name, flat[at].as_py(), "index:value")
+            raise BadCellError(
+                int(rows[at]), name, flat[at].as_py(), "index:value with a finite value"
+            )
         for at in find_large(value).tolist():
             text = flat[at].as_py().partition(":")[2]
             if is_changed_text(text):
@@ -399,7 +406,7 @@ def is_date_or_time(kind: Any) -> bool:
 
 
 def unusable_content(kind: Any) -> str:
-    """Describe content that cannot be encoded, such as dates; return "" for any other."""
+    """Return what an Arrow type holds if it cannot be encoded, such as "bytes", else ""."""
     if pa.types.is_nested(kind):
         return "lists or objects"
     if pa.types.is_temporal(kind):
@@ -475,12 +482,15 @@ class Parsed:
         self.numbers = pc.if_else(good, pc.binary_join_element_wise(minus, digits, ""), nothing)
 
     def plain(self, mark: str) -> Any:
-        """Return numbers as text without the unit `mark`; null where the unit is another."""
+        """Return the numbers that have the unit `mark`, as text without it.
+
+        Other cells become null. With the mark "", the numbers without a unit are returned.
+        """
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 
 class Styles:
-    """Counts of the ways in which a column of text writes numbers."""
+    """Counts of number formats in a column of text, such as decimal commas and units."""
 
     def __init__(self) -> None:
         self.number_like = 0  # numbers, possibly with a unit
@@ -490,7 +500,7 @@ class Styles:
         self.example: str | None = None
 
     def add(self, texts: Any, counts: NDArray[Any], numeric: NDArray[np.bool_]) -> bool:
-        """Count how distinct texts write numbers; return whether any text is a number.
+        """Count the number formats of distinct texts; return whether any text is a number.
 
         `counts` has the number of cells with each text; `numeric` is true for plain numbers.
         """
@@ -546,7 +556,7 @@ class Vocabulary:
         return cls(min_count, frozenset(stop_words.lower().split()))
 
     def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """Return the selected words, sorted; `count` maps words to their number of cells."""
+        """Return the selected words, sorted; `count` says how many cells contain each word."""
         return tuple(
             sorted(
                 word

@@ -193,7 +193,7 @@ def _has_decimal_commas(cut: SplitLines) -> bool:
 
 
 def split_cells(text: bytes, separator: str, quote: str | None) -> Any:
-    """Split lines into a table of bytes; return None if their numbers of cells differ."""
+    """Split lines into a table of bytes, or return None if their cell counts differ."""
     names = number_columns(_count_cells(text, separator, quote))
     if len(names) > MOST_COLUMNS:
         return None
@@ -388,7 +388,7 @@ def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Ite
 
 
 def find_last_row(dialect: Dialect, data: bytes) -> int:
-    r"""Return the position after the last complete row, or 0 if there is none.
+    r"""Return how many bytes of `data` are complete rows; 0 if no row is complete.
 
     Examples
     --------
@@ -491,7 +491,7 @@ class CsvFeed:
             if length is None:
                 raise
             cells = plural(int(length[2]), "cell")
-            raise ValueError(f"it has {cells}, not {length[1]}") from None
+            raise ValueError(f"{cells} instead of {length[1]}") from None
         if table.num_rows != chunk.count:
             raise ValueError("it is not one row")
         return table

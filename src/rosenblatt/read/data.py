@@ -154,7 +154,7 @@ def _check_names(source: Source, schema: Any) -> None:
 
 
 def memory_needed(source: Source, layout: Layout) -> int:
-    """Estimate the bytes that a file needs in memory."""
+    """Estimate how many bytes reading a file into memory and training on it takes."""
     kind, packed = format_of(source, layout), source.compression is not None
     size = None if packed else columnar.find_size(source, kind)
     return COPIES * (source.size if size is None else size)
@@ -301,7 +301,7 @@ class Data:
         return [*([text] if left_out else []), *self.plan.notes]
 
     def row_batches(self) -> Iterator[tuple[Any, RowNumbers]]:
-        """Yield each batch of the table with the row numbers of its examples."""
+        """Yield each batch of the table and, for each of its examples, the row in the batch."""
         if not isinstance(self.table, FileTable):
             yield self.table, self.rows
         else:
@@ -310,7 +310,10 @@ class Data:
             )
 
     def places(self, numbers: Iterable[int]) -> Places:
-        """Find the row numbers and cells of the examples with the given numbers."""
+        """Look up the row number and the cells of some examples in the table.
+
+        `numbers` are the indices of the examples, from 0, which do not count dropped rows.
+        """
         wanted = np.unique(np.fromiter(numbers, np.intp))
         found, first, start = {}, 0, 0
         for batch, rows in self.row_batches():
@@ -321,12 +324,15 @@ class Data:
         return Places(found, first)
 
     def row_names(self, numbers: Iterable[int] = ()) -> RowNames:
-        """Return the names of all rows, or of the examples `numbers` if rows are read in passes."""
+        """Return how messages name the rows.
+
+        If the rows are read in passes, only the examples with indices in `numbers` have names.
+        """
         positions = self.places(numbers) if self.rows is None else self.rows
         return replace(self.numbering, positions=positions)
 
     def line_number(self, n: int) -> int | None:
-        """Return the line number of an example, from 1, or None if unknown."""
+        """Return the line of the file that holds example n, from 1, or None if unknown."""
         first = self.first_line()
         return None if first is None else int(self.rows[n]) + first
 
@@ -372,12 +378,12 @@ def open_data(
             schema = read_schema(stored, Layout(".parquet"))
             table = FileTable(source, layout, schema, stored)
     if stored is not None:
-        reporter.note(f"reading {name} with the rows of {source.name}, which is unchanged.")
+        reporter.note(f"{source.name} is unchanged since its conversion; reading {name} instead.")
     elif text:
         try:
             with reporter.progress(f"converting {source.name}"):
                 table = columnar.convert_file(table)
-            reporter.note(f"{source.name} was converted to {name}, which every pass reads.")
+            reporter.note(f"{source.name} was converted to {name}; every pass reads that file.")
         except WriteError as error:
             reporter.note(f"{str(error).rstrip('.')}; the text is parsed again in every pass.")
     with reporter.progress(f"reading {source.name}"):
@@ -413,7 +419,7 @@ def data_from_table(table: Any, options: ColumnOptions, name: str) -> Data:
 def _read_by_plan(
     plan: Plan, read: Callable[[Plan], Data], adjust: AdjustPlan | None = None
 ) -> Data:
-    """Read data by a plan; leave out labels that only dropped rows have."""
+    """Read data by a plan, without the labels that occur only in dropped rows."""
     if plan.encoding.missing == "drop":
         data = read(plan)
         if (left := _drop_unused_labels(data)) is plan and adjust is None:
@@ -423,7 +429,7 @@ def _read_by_plan(
 
 
 def _drop_unused_labels(data: Data) -> Plan:
-    """Return the plan of data without the labels that only dropped rows have."""
+    """Return the plan of data without the labels that occur only in dropped rows."""
     target, met = data.plan.target, set[int]()
     for places in data.blocks.each(lambda block, _: np.unique(block.places)):
         met.update(places.tolist())
@@ -470,7 +476,7 @@ def encode_rows(plan: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
     """
     target, bad = plan.target, []
     if target.column not in table.schema.names:
-        raise DataError(f"{name} has no {quote_column(target.column)} with the labels.")
+        raise DataError(f"{name} has no target {quote_column(target.column)}.")
     X: Any = None
     rows, cells = np.arange(table.num_rows), table.column(target.column)
     try:
@@ -520,13 +526,13 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, plan: Plan) -> D
 
 
 def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
-    """Return the options, with the last column of a NumPy table as the default target."""
+    """Return the options; the default target of a NumPy file is its last column."""
     is_numpy = options.target is None and format_of(source, layout) == "NumPy"
     return replace(options, target="-1") if is_numpy else options
 
 
 def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
-    """Return a layout in which columns requested as categories or text are strings.
+    """Return a file layout that reads columns requested as categories or text as strings.
 
     Raises UsageError on a column that does not exist, before all rows are read.
     """

@@ -85,9 +85,9 @@ class Encoding:
         return mostly_zeros and len(self.features) >= WIDE
 
     def types(self, strict: bool) -> dict[str, Any]:
-        """Return the Arrow types to read the columns in, as a dict.
+        """Return a dict from column names to the Arrow types to read them as.
 
-        It is text if invalid numbers count as missing.
+        All types are text if invalid numbers count as missing.
         """
         loose = not strict and self.missing in ("drop", "mean")
         return {c.name: pa.string() if loose else c.type for c in self.columns}
@@ -279,7 +279,7 @@ def plain_labels(cells: Any) -> Any:
 
 
 def _equal_to_label(values: Any, label: Label) -> Any:
-    """Return a mask of the values that equal a label, also as text that spells a number."""
+    """Return a mask of the values equal to a label; the text "2.0" equals the label 2."""
     if not pa.types.is_string(values.type):
         if isinstance(label, str) or isinstance(label, bool) != pa.types.is_boolean(values.type):
             return pa.array(np.zeros(len(values), dtype=bool))
@@ -315,7 +315,9 @@ def _column_cells(table: Any, column: Column, name: str) -> Any:
         return as_text(cells)
     unknown = unusable_content(cells.type)
     if unknown and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
-        raise DataError(f"{name}, {quote_column(column.name)} holds {unknown}, not {column.kind}s.")
+        raise DataError(
+            f"{name}, {quote_column(column.name)} holds {unknown}; expected: {column.kind}."
+        )
     return cells
 
 
@@ -369,7 +371,7 @@ class UnseenCategories:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the number of rows and the unknown values of each column."""
+        """Return each column's unknown values, with counts, and how many rows have one."""
         return {
             name: {"rows": rows, "values": dict(self.values[name].most_common())}
             for name, rows in self.rows.items()
@@ -385,7 +387,7 @@ APART = 8  # padding of columns, against cache conflicts at round distances
 def interleave_columns(
     columns: Sequence[NDArray[Any]], dtype: Any = np.float64
 ) -> tuple[NDArray[Any], float]:
-    """Combine columns into a 2-d array; also return the sum of the squares of its entries.
+    """Combine columns into a 2-d array; also return the sum of all squared entries.
 
     The sum is NaN or infinite if any entry is.
 

@@ -68,18 +68,18 @@ class Chunk:
         return self.data.split(b"\n")
 
     def line(self, at: int) -> bytes:
-        """Return line number `at` of the chunk, counted from 0, with its newline."""
+        """Return the line with index `at` in the chunk, including a newline."""
         return self.lines[at] + b"\n"
 
     @functools.cached_property
     def ends(self) -> NDArray[np.intp]:
-        """Position after each line and its newline."""
+        """Byte offset in the chunk of the end of each line, after its newline."""
         newlines = np.flatnonzero(np.frombuffer(self.data, dtype=np.uint8) == NEWLINE)
         last = () if self.data.endswith(b"\n") else (len(self.data),)
         return np.append(newlines + 1, last).astype(np.intp)
 
     def split(self, lines: int) -> tuple[Chunk, Chunk]:
-        """Split into the first `lines` lines and the rest."""
+        """Split the chunk into its first `lines` lines and the rest."""
         at = int(self.ends[lines - 1])
         first = Chunk(self.data[:at], self.begin)
         return first, Chunk(self.data[at:], first.end)
@@ -103,12 +103,12 @@ class RowChunk:
         return Place(0, self.begin.lines + self.count)
 
     def line(self, at: int) -> bytes:
-        """Return row number `at` of the chunk, counted from 0, as a line of JSON."""
+        """Return the row with index `at` in the chunk, as a line of JSON."""
         row = self.batch.slice(at, 1).to_pylist()[0]
         return json.dumps(row, default=str).encode() + b"\n"
 
     def split(self, rows: int) -> tuple[RowChunk, RowChunk]:
-        """Split into the first `rows` rows and the rest."""
+        """Split the chunk into its first `rows` rows and the rest."""
         first = RowChunk(self.batch.slice(0, rows), self.begin)
         return first, RowChunk(self.batch.slice(rows), first.end)
 
@@ -245,9 +245,10 @@ class Batch:
 def parse_by_halves(
     chunk: Chunk, parse: Callable[[Chunk], T], reasons: dict[int, str], at: int = 0
 ) -> Iterator[tuple[int, T]]:
-    """Parse lines together; halve them repeatedly to find lines that cannot be parsed.
+    """Parse the lines of a chunk, except the lines that cannot be parsed.
 
-    Yields the first line of each part and what was parsed; `reasons` collects the bad lines.
+    The chunk is halved repeatedly to find these. Yields the index of the first line of each parsed
+    part, and the result; `reasons` maps the index of each bad line to the error.
     """
     try:
         yield at, parse(chunk)
@@ -270,7 +271,7 @@ def read_columns(
     positions: NDArray[np.intp],
     to_numbers: Callable[[Any], Any],
 ) -> Batch:
-    """Read the columns of a table into a batch, with its bad lines.
+    """Add the rows of a table to a batch; rows with invalid cells become bad lines.
 
     Rows become an array if all features are numeric, else dicts. `to_numbers` converts a column to
     floats, with null where a cell is not a number.

@@ -70,7 +70,7 @@ class Formula:
             import formulaic
         except ImportError:
             raise UsageError(
-                "a formula needs the extra formula: pip install 'rosenblatt[formula]'."
+                "formulas need the package formulaic: pip install 'rosenblatt[formula]'."
             ) from None
         model, *bars = PART.findall(text)
         written = IN_QUOTES.sub("", text)
@@ -78,11 +78,11 @@ class Formula:
             raise _refusal(text, "a quotation mark is not closed")
         target, _, terms = model.partition("~")
         if "~" not in model or not target.strip():
-            raise _refusal(text, "it has no target; write the target, ~ and the terms")
+            raise _refusal(text, "there is no target; write it before ~, as in y ~ x")
         if len(bars) > 1 or len(bars) != written.count("|"):
-            raise _refusal(text, "write one bar, and the fixed effects after it")
+            raise _refusal(text, 'write a single "|", with the fixed effects after it')
         if not terms.strip():
-            raise _refusal(text, "it has no terms; write 1 for an intercept alone")
+            raise _refusal(text, "there are no terms after ~; write 1 for an intercept alone")
         context = {"__formulaic_variables_available__": list(columns)}
         try:
             parsed = formulaic.Formula(model, _context=context)
@@ -165,7 +165,7 @@ class Formula:
             called = "^".join(effect)
             names += [f"{called}[{level}]" for level in levels[first:]]
         if not names:
-            raise _refusal(self.text, "it has no terms")
+            raise _refusal(self.text, "the terms give no column; add a term")
         X = sparse.hstack(tables, format="csr")
         bad = np.flatnonzero(~np.isfinite(X.data))
         if len(bad):
@@ -195,13 +195,13 @@ def _explain(problem: str) -> str:
 
 def _effect(text: str, part: str) -> tuple[str, ...]:
     if not part.strip():
-        raise _refusal(text, "a fixed effect is missing after the bar or a +")
+        raise _refusal(text, 'a fixed effect is missing after "|" or "+"')
     found = [COLUMN.fullmatch(one) for one in part.split("^")]
     if not all(found):
         raise _refusal(
             text,
-            f"{shorten(part.strip())} is not a fixed effect; write columns "
-            "joined by +, or crossed by ^, and a slope for each level as C(f):x before the bar",
+            f"{shorten(part.strip())} is not a fixed effect; after the bar |, join columns by + or "
+            "cross them by ^. Write a slope for each level of f as the term C(f):x before the bar",
         )
     return tuple(one[1] or one[2] for one in found if one)
 
@@ -233,8 +233,8 @@ def _columns_in(text: str, expression: str) -> list[str]:
             there = join_words(sorted(allowed), most=40)
             raise _refusal(
                 text,
-                f"{shorten(function)} is not known; use {there}, or np. and an elementwise "
-                "function of NumPy, or compute the column first",
+                f"{shorten(function)} is not known; use {there}, or an elementwise function of "
+                "NumPy such as np.log, or compute the column first",
             )
         functions.update(ast.walk(call.func))
     names = []

@@ -64,7 +64,7 @@ def find_input(X: Any, y: Any, target: Target) -> Input:
     named = (target,) if isinstance(target, str) else tuple(target or ())
     if isinstance(y, str):
         if named and named != (y,):
-            raise UsageError("y and ", TARGET, " name different columns; give one.")
+            raise UsageError("y and ", TARGET, " name different columns; give only one of them.")
         y, named = None, (y,)
     if y is not None and named:
         raise UsageError("give y or ", TARGET, ", not both.")
@@ -84,18 +84,18 @@ def find_input(X: Any, y: Any, target: Target) -> Input:
 
 
 def names_of(frame: Any) -> list[str]:
-    """Return the column names of a frame that are strings."""
+    """Return the column names of a frame, except names that are not strings."""
     names = getattr(frame, "column_names", None)
     return [n for n in (frame.columns if names is None else names) if isinstance(n, str)]
 
 
 def select(frame: Any, names: Sequence[str]) -> Any:
-    """Return a frame with the columns in `names`, in the type of the frame's library."""
+    """Return the columns in `names`, as a frame of the same library (such as pandas)."""
     return frame[list(names)] if hasattr(frame, "iloc") else frame.select(list(names))
 
 
 def column_of(frame: Any, name: str) -> Any:
-    """Return one column of a frame, in the type of the frame's library."""
+    """Return one column of a frame as the type of its library, such as a pandas Series."""
     return frame.column(name) if hasattr(frame, "column_names") else frame[name]
 
 

@@ -70,7 +70,7 @@ def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
 
 
 def _bad_line_error(name: str, lines: bytes, done: int, error: Exception) -> DataError:
-    """Return the error about the first line that cannot be a row."""
+    """Return the error for lines that cannot be parsed, with the first bad row if known."""
     for row, line in enumerate(_non_blank(lines), done + 1):
         try:
             parse_object(line, _parse_int)
@@ -113,7 +113,7 @@ def conform_json(source: Source, batch: Any, schema: Any) -> Any:
 
 
 def _with_text(schema: Any, names: set[str]) -> Any:
-    """Return a schema in which the numeric columns in `names` are text."""
+    """Return the schema with the numeric columns in `names` changed to text."""
     for i, field in enumerate(schema):
         if field.name in names and field.type in (pa.int64(), pa.float64()):
             schema = schema.set(i, pa.field(field.name, pa.string(), metadata=AS_TEXT))
@@ -269,7 +269,7 @@ class JsonFeed:
     ignore: tuple[str, ...] = ()
 
     def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk, as arrays where all values are numbers.
+        """Return the rows of a chunk in batches; a batch that has only numbers is one array.
 
         A chunk with other values is split into halves, down to lines that are read one by one. All
         lines of a large chunk are read one by one if its first and last lines have other values.
@@ -285,7 +285,7 @@ class JsonFeed:
         return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
 
     def _read_table(self, chunk: Chunk) -> Batch | None:
-        """Read lines as an array of numbers; return None if that could change a value."""
+        """Read lines as one array of numbers; return None if a value would be lost or changed."""
         # Every line is one flat object if exactly one object begins and ends in each line.
         data, ends = chunk.data, chunk.ends
         marks = np.frombuffer(data, dtype=np.uint8)
@@ -319,7 +319,7 @@ class JsonFeed:
         return Batch(chunk, X, read_labels(y, str), lines, names, raw=True)
 
     def read_rows(self, chunk: Chunk) -> Batch:
-        """Read the rows of a chunk one by one."""
+        """Return the rows of a chunk, parsed line by line, and the reasons for bad lines."""
         rows, reasons = [], {}
         for at, line in enumerate(chunk.lines):
             if not line.strip():

@@ -89,7 +89,7 @@ class Plan:
 
 
 def options_from_plan(options: ColumnOptions, plan: Plan) -> ColumnOptions:
-    """Return options that encode other rows in the same columns as a plan."""
+    """Return options that encode another table with the columns and the target of a plan."""
     columns, target = plan.encoding.columns, plan.target
     return ColumnOptions(
         target.column,
@@ -215,9 +215,9 @@ def resolve_columns(
 
 
 def find_column(names: Sequence[str], given: str, parameter: str) -> str:
-    """Return the name of a column, given by name or by number.
+    """Return the name of the column that the user gives by name or by position.
 
-    The first column has the number 1, and the last one -1.
+    The first column has the position 1, and the last one -1.
     """
     if given in names:
         return given
@@ -251,7 +251,7 @@ def list_columns(names: Sequence[str], given: str) -> str:
 
 
 def find_columns(names: Sequence[str], given: Sequence[str], parameter: str) -> list[str]:
-    """Return the names of columns that a parameter lists by name or number."""
+    """Return the names of the columns that the user lists by name or by position."""
     there = set(names)
     return [one if one in there else find_column(names, one, parameter) for one in given]
 
@@ -302,7 +302,7 @@ def _find_target(
 
 
 def _could_be_labels(stats: ColumnStatistics) -> bool:
-    """Check whether a column has few values, and they look like labels."""
+    """Check whether the different values of a column are few and look like labels."""
     labels = _sort_labels(stats)
     if not 2 <= len(labels) <= FEW:
         return False
@@ -345,7 +345,7 @@ def _decide_labels(
 
 
 def _sort_labels(stats: ColumnStatistics) -> list[Any]:
-    """Sort labels; convert decimals to floats if all of them stay different."""
+    """Return the sorted labels; decimals become floats if no two of them become equal."""
     labels = list(stats.labels)
     if not pa.types.is_decimal(stats.type):
         return sorted(labels)
@@ -429,7 +429,7 @@ def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, s
 def _decide_kinds(
     all_stats: dict[str, ColumnStatistics], options: ColumnOptions, name: str
 ) -> tuple[dict[str, str], dict[str, Style]]:
-    """Decide the kind of each column, and how numbers are written in text columns."""
+    """Decide the kind of each column; also return decimal mark and unit of formatted numbers."""
     for n, stats in all_stats.items():
         if not stats.entries:
             check_readable(stats.type, name, n)
@@ -511,7 +511,7 @@ class PlanMismatchError(DataError):
 
 
 def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> ColumnOptions:
-    """Return options that read a file with the columns of a proof."""
+    """Return options to read the columns that a proof records, for `check_plan`."""
     needed = [claimed.target.column, *(column.name for column in claimed.encoding.columns)]
     check_columns_present(names, needed, source.name)
     every_word = Vocabulary(1, frozenset())
@@ -520,7 +520,7 @@ def options_to_verify(claimed: Plan, names: Sequence[str], source: Source) -> Co
 
 
 def check_plan(claimed: Plan, found: Plan) -> Plan:
-    """Check that data have the columns of a proof; return their plan in the proof's order.
+    """Check that data have the columns of a proof; return the plan of the data in that order.
 
     Raises PlanMismatchError if the columns or labels differ. The data must have been read with the
     options of `options_to_verify`, which keep all words.
@@ -577,7 +577,7 @@ def _check_column(claimed: Column, found: Column, filled: bool) -> Column:
     if isinstance(found, Entries) and found == claimed:
         return found
     if type(found) is type(claimed):
-        raise PlanMismatchError(f"{where}: the indices are not those that the proof has.")
+        raise PlanMismatchError(f"{where}: the feature indices differ from those in the proof.")
     raise PlanMismatchError(f"{where} holds {found.kind}, not {claimed.kind} as the proof says.")
 
 

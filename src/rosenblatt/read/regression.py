@@ -75,7 +75,7 @@ class RegressionPlan:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """The complete rows of a file, read as a regression."""
+    """Data of a regression, read from a file: regressors, target, weights and groups."""
 
     plan: RegressionPlan
     frame: Any  # regressors as an Arrow table: doubles, and text for categories
@@ -183,7 +183,7 @@ def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> 
 
 
 def find_targets(names: Sequence[str], given: str) -> tuple[str, ...]:
-    """Find the target column, or two target columns separated by a comma."""
+    """Return the target column, or both columns of a target such as "time,event"."""
     if given in names or "," not in given:
         return (find_column(names, given, "target"),)
     found = tuple(find_column(names, one.strip(), "target") for one in given.split(","))
@@ -213,8 +213,8 @@ def _expand_entries(table: Any, name: str) -> Any:
     entries = Entries(ENTRIES, first, last + 1 - first)
     if entries.size > WIDEST:
         raise DataError(
-            f"{name} has {entries.size:,} features, too many for a table of numbers; "
-            "give them to rosenblatt.separation in Python, as a CSR matrix."
+            f"{name} has {entries.size:,} features, too many for a dense table; "
+            "pass them as a CSR matrix to rosenblatt.separation in Python."
         )
     numbers = entries.encode(cells).toarray()
     columns = dict(zip(entries.features, numbers.T, strict=True))
@@ -272,7 +272,7 @@ def _encode_rows(
 def _find_gaps(
     cells: Any, drop: bool, name: str, texts: Any, expected: str = "a number"
 ) -> NDArray[np.bool_]:
-    """Return a mask of missing values; raise BadCellError if there are any, unless `drop`.
+    """Return a mask of missing values; unless `drop`, raise BadCellError on the first one.
 
     `texts` are the cells as written, which the error quotes.
     """

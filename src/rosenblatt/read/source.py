@@ -1,4 +1,4 @@
-"""Opening of files, detection of their formats, and free memory and threads for reading."""
+"""Open files, detect their formats, measure free memory, and read in other threads."""
 
 from __future__ import annotations
 
@@ -131,7 +131,10 @@ class Source:
                 raise DataError(f"{self.name} is damaged: {error_line(error)}") from None
 
     def text(self, size: int = HEAD, encoding: str = "utf-8") -> Iterator[bytes]:
-        """Yield blocks of a text file, converted to UTF-8 and checked by `TextCheck`."""
+        """Yield blocks of a text file as UTF-8, without its byte-order mark.
+
+        Raises DataError if a line is very long, or if the text is not in the encoding.
+        """
         check, blocks = TextCheck(self.name), self.blocks(size)
         if encoding == "utf-8":
             return map(check, blocks)
@@ -198,7 +201,10 @@ class TextCheck:
 
 
 class WholeLines:
-    """Iterator that regroups blocks of bytes into whole lines; `rest` holds unfinished lines."""
+    """Iterator that regroups blocks of bytes so that each block consists of whole lines.
+
+    `rest` holds the bytes after the last whole line.
+    """
 
     def __init__(self, blocks: Iterable[bytes], cut: Callable[[bytes], int] | None = None) -> None:
         self.blocks = blocks
@@ -350,7 +356,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def find_table_in_zip(path: str, name: str) -> str:
-    """Return the name of the only table in a zip file, or raise DataError."""
+    """Return the name of the table in a zip file; raise DataError unless there is exactly one."""
     inside = []
     try:
         with zipfile.ZipFile(path) as archive:
@@ -366,7 +372,7 @@ def find_table_in_zip(path: str, name: str) -> str:
         tables = [one for one in inside if PurePosixPath(one.filename).suffix.lower() in FORMATS]
     if len(tables) != 1:
         files = join_words([one.filename for one in inside]) or "no file"
-        raise DataError(f"{name} holds {files}, not one table; extract the one that is meant.")
+        raise DataError(f"{name} holds {files}, not one table; extract the table and give it.")
     if tables[0].flag_bits & 1:
         raise DataError(f"{name} is a zip file with a password; extract {tables[0].filename}.")
     return tables[0].filename
@@ -384,7 +390,7 @@ def batch_bytes() -> int:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of memory that are free within all limits; None if unknown."""
+    """Return the free memory in bytes, within container and process limits; None if unknown."""
     left = []
     available = _fields("/proc/meminfo").get("MemAvailable")
     if available is not None:
@@ -485,7 +491,7 @@ def read_in_background(
                 item, error = made.get(timeout=idle or 1.0)
             except queue.Empty:
                 if not maker.is_alive() and made.empty():
-                    raise MemoryError("the thread that reads has died") from None
+                    raise MemoryError("the thread that reads the data ended unexpectedly") from None
                 if idle is not None:
                     yield None  # type: ignore[misc]
                 continue

@@ -86,7 +86,7 @@ class RowStream:
         return self.checksum_of_end
 
     def update_checksum(self, rows: RowChunk) -> None:
-        """Do nothing, because the checksum of a Parquet file is the same at every place."""
+        """Do nothing: the checksum of a Parquet file does not depend on the rows read so far."""
 
     def chunks(self, begin: Place, every: int | None) -> Iterator[RowChunk]:
         """Yield the rows from `begin` on in chunks, split at multiples of `every` rows."""
@@ -149,7 +149,7 @@ class LineStream:
         return bool(block)
 
     def skip_lines(self, count: int) -> Place:
-        """Skip the first `count` lines; return the place after them."""
+        """Skip the first `count` lines; return the position of the next line."""
         place = Place()
         for _ in range(count):
             self.head()
@@ -159,7 +159,7 @@ class LineStream:
         return place
 
     def go_to(self, place: Place, expected: str) -> None:
-        """Skip to a place; raise DataError if the bytes before that place have changed."""
+        """Skip to the place of a checkpoint; raise DataError if bytes before it have changed."""
         left = place.bytes
         while left > 0:
             block = self.first or self._read(now=True)
@@ -196,7 +196,7 @@ class LineStream:
 
     @property
     def unfinished(self) -> Place | None:
-        """Place where the unfinished last line begins, or None."""
+        """Place where an unfinished last line begins; None if all lines are complete."""
         return self.place if any(self.lines.rest) else None
 
     def update_checksum(self, chunk: Chunk) -> None:
@@ -238,7 +238,7 @@ def open_stream(data: str, layout: Layout, follow: bool, growing: bool) -> LineS
     if source.packed is not None:
         raise UsageError(f"{data} holds compressed Parquet, which a stream cannot read; unpack it.")
     if not source.regular or data == "-":
-        raise UsageError("Parquet cannot be read from a pipe; give the file.")
+        raise UsageError("Parquet cannot be read from a pipe; give the path of the file.")
     return RowStream(data)
 
 
@@ -395,17 +395,17 @@ FEEDS: dict[str, Any] = {feed.__name__: feed for feed in (ArrowFeed, CsvFeed, Js
 
 
 def feed_to_json(feed: Feed) -> dict[str, Any]:
-    """Return the reader of a stream as JSON, for a checkpoint."""
+    """Return the settings of a stream's reader as a JSON object, for a checkpoint."""
     fields = {"kind": type(feed).__name__, **asdict(feed)}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
 
 
 def feed_from_json(stored: dict[str, Any]) -> Any:
-    """Restore the reader of a stream from JSON; raise TypeError if it is invalid."""
+    """Create the reader of a stream from JSON settings; raise TypeError if they are invalid."""
     fields = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.items()}
     for value in fields.values():
         words = value.values() if isinstance(value, dict) else value
         words = (value,) if isinstance(value, str) or value is None else words
         if not all(word is None or isinstance(word, str) for word in words):
-            raise TypeError("it does not say how the stream is read")
+            raise TypeError("the settings for reading the stream are invalid")
     return FEEDS[str(fields.pop("kind"))](**fields)

@@ -158,7 +158,7 @@ def _cast(cells: Any, kind: Any, decimal: str) -> Any:
 
 
 def _with_points(cells: Any, decimal: str) -> Any:
-    """Replace the decimal mark by a point; make cells invalid that already have a point."""
+    """Replace decimal marks by points; cells that already contain a point become invalid."""
     if decimal == ".":
         return cells
     cells = pc.replace_substring(cells.cast(pa.string()), ".", " ")
@@ -188,7 +188,7 @@ MOSTLY = 0.9  # minimum share of numbers in a text column that counts as numeric
 
 
 def split_rows(table: Any) -> Iterator[Any]:
-    """Yield the rows of a table in order, as record batches of limited size."""
+    """Yield the rows of a table in order, in record batches with a limited number of rows."""
     in_memory = isinstance(table, pa.Table | pa.RecordBatch)
     for batch in (table,) if in_memory else read_in_background(table.batches()):
         for start in range(0, batch.num_rows, RUN):
@@ -196,7 +196,7 @@ def split_rows(table: Any) -> Iterator[Any]:
 
 
 def add_distinct(values: dict[Any, None], new: Any, most: int | None) -> None:
-    """Add new distinct values to `values`, until it has more than `most`."""
+    """Add distinct values to `values`, but none once it has more than `most` of them."""
     if most is None:
         values.update(dict.fromkeys(new.to_pylist()))
     elif len(values) <= most:
@@ -204,7 +204,7 @@ def add_distinct(values: dict[Any, None], new: Any, most: int | None) -> None:
 
 
 class Moments:
-    """Mean and standard deviation of numbers that come in batches of any size."""
+    """Mean and standard deviation of numbers, the same however they are split into batches."""
 
     def __init__(self) -> None:
         self.rest: NDArray[np.float64] = np.empty(0)
@@ -237,7 +237,7 @@ class Moments:
 
 
 def _summarize(numbers: NDArray[np.float64]) -> tuple[int, float, float, int]:
-    """Return n, mean and sum of squared deviations of the numbers divided by 2^e, and e."""
+    """Divide numbers by 2^e; return their count, mean, sum of squared deviations, and e."""
     n, e = len(numbers), int(np.frexp(max(numbers.max(), -numbers.min()))[1])
     parts = [numbers[i : i + PART] for i in range(0, n, PART)]
     mean = math.fsum(float(_scaled(part, e).sum()) for part in parts) / n
@@ -293,7 +293,7 @@ class ColumnStatistics:
 
     @property
     def kind(self) -> str:
-        """Kind of the column: number, category, text, entries or id (different in every row)."""
+        """Kind: number, category, text, id (all different) or entries (LIBSVM index:value)."""
         if self.requested or self.entries:
             return self.requested or "entries"
         if not is_text(self.type):
@@ -309,7 +309,7 @@ class ColumnStatistics:
         return "text" if not coded and (many or rarely_repeated) else "category"
 
     def add(self, cells: Any, name: str) -> None:
-        """Include more cells of the column, in the order of the rows."""
+        """Include the next cells of the column; calls must follow the order of the rows."""
         try:
             cells = decode_text(cells, name)
             if self.entries:

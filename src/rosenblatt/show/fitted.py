@@ -91,7 +91,7 @@ def trace_of(clf: Any, X: Any, y: Any) -> Trace:
 
 
 def story_of(clf: Any, X: Any, y: Any, verdict: Separability | None = None) -> Story:
-    """Return the training run of an estimator and the verdict on its data, ready to draw."""
+    """Return what plots need: the training run of an estimator and the verdict on its data."""
     trace, clf = trace_of(clf, X, y), final(clf)
     examples = trace.known_origin().examples
     if verdict is None or examples.x0 != 1.0:

@@ -101,7 +101,7 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
 
 
 class _Terminal:
-    """Standard output of a terminal, written with control characters escaped."""
+    """Standard output on a terminal; control characters are escaped before writing."""
 
     def write(self, rows: Any) -> None:
         sys.stdout.buffer.write(sanitize_lines(bytes(rows)))
@@ -178,7 +178,7 @@ class Reasons:
         return reasons
 
     def _sparse(self, row: Any, weights: Any) -> tuple[Any, Any, Any]:
-        """Return the values of a sparse row, their contributions, and the strongest features."""
+        """Return a sparse row's values, contributions, and the features that contribute most."""
         at = np.union1d(row.indices, np.flatnonzero(self.is_number))
         x = np.zeros(len(self.names))
         x[row.indices] = row.data
@@ -274,7 +274,7 @@ class PredictionCounts:
             yield batch
 
     def _compare(self, column: Any, predicted: NDArray[Any]) -> None:
-        """Count correct predictions; stop for good if the target column has no labels."""
+        """Count correct predictions; if the labels cannot be read, report no accuracy at all."""
         if pa.types.is_nested(column.type):
             return
         try:
@@ -314,6 +314,6 @@ class PredictionCounts:
         }
 
     def sentence(self) -> str:
-        """Return a phrase with the number of rows and of predictions of each label."""
+        """Return the number of rows, and how often each label was predicted, as a phrase."""
         parts = [f"{n:,} {label}" for label, n in zip(self.labels, self.counts, strict=True)]
         return f"{plural(self.rows, 'row')}, {join_words(parts)}"

@@ -232,7 +232,7 @@ def _page(found: Findings) -> Report:
 
 
 def _training_json(found: Findings) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the training as JSON for the animation (None if it cannot be drawn), and notes."""
+    """Return JSON for the animation, or None if it cannot be drawn, and notes for its viewer."""
     if found.story is None or not DRAWABLE[0] < found.story.examples.largest < DRAWABLE[1]:
         return None, []
     try:

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Polygon = list[tuple[float, float]]  # corners, in order around the polygon
 
 MOST_DRAWN = 5  # labels with distinct marks and colors that color-blind people can tell apart
-MOST_POINTS = 2000  # of more examples, only a sample is drawn
+MOST_POINTS = 2000  # if there are more examples, only a sample is drawn
 MOST_ROWS = 10_000  # rows from which principal directions are computed
 FEW_FEATURES = 400  # up to here a full eigendecomposition is used, above it an iterative one
 DRAWABLE = (1e-150, 1e150)  # magnitudes of entries that can be drawn
@@ -124,7 +124,7 @@ class Regions:
         return Boundary(*(p - q for p, q in zip(self.scores[k], self.scores[r], strict=True)))
 
     def parts(self, box: Polygon, distance: float = 0.0) -> list[Polygon]:
-        """Return each label's region in a box, cut off at `distance` from the other regions."""
+        """Return each label's region in a box, minus points within `distance` of another region."""
         if not self.differ:
             return []
         labels, parts = range(len(self.scores)), []
@@ -158,14 +158,14 @@ class View:
 
     @property
     def flat(self) -> bool:
-        """Whether there is only one feature, and the second coordinate has no meaning."""
+        """Whether there is only one feature, so that the second coordinate has no meaning."""
         return len(self.axes) == 1
 
     def points(self, X: Any, rows: NDArray[np.intp]) -> Floats:
         """Return the coordinates of examples in the plane.
 
-        Examples with one feature are spread over the height of the picture, by their numbers
-        `rows`.
+        Examples with one feature are spread over the height of the picture, by their row
+        numbers `rows`.
         """
         found = np.asarray(X.astype(np.float64) @ self.axes) - self.shift
         if self.flat:
@@ -173,7 +173,7 @@ class View:
         return found
 
     def lines(self, W: Floats, x0: float) -> Floats:
-        """Return c, a, b of each line c + a·x1 + b·x2 = 0 where a hyperplane cuts the plane."""
+        """Return c, a, b for each hyperplane, which cuts the plane where c + a·x1 + b·x2 = 0."""
         ab = W[:, 1:] @ self.axes
         return np.column_stack((W[:, 0] * x0 + W[:, 1:] @ self.foot + ab @ self.shift, ab))
 
@@ -304,7 +304,7 @@ def scene_of(
 ) -> Scene:
     """Project examples and a classifier onto a plane for drawing.
 
-    Of very many examples, a sample that includes the rows `must` is drawn.
+    If there are very many examples, only a sample is drawn, which includes the rows `must`.
     """
     view = view_of(examples, h) if view is None else view
     mistakes = h.mistakes(examples)
@@ -395,7 +395,9 @@ def _unit(v: Floats, without: Floats | None = None) -> tuple[Floats, float]:
 
 
 def _principal(X: Any, middle: Floats, without: Floats) -> Floats:
-    """Return the first principal direction of X orthogonal to `without`, or zeros if X has none.
+    """Return the first of X's principal directions that are orthogonal to `without`.
+
+    The result is zeros if X does not vary in any direction orthogonal to `without`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Write a training run as JSON for the animation (a story).
+"""Convert a training run to JSON for the animation; such a JSON object is a story.
 
 `mountPlayer(element, story)` of ``page/static/player.js`` draws the result of `Story.to_json` in a
 report and in a notebook. On the page, ``page/static/train.js`` computes the same JSON.
@@ -165,7 +165,7 @@ class Story:
         return json
 
     def _verdict_json(self, view: View, points: Floats) -> dict[str, Any]:
-        """Return the verdict as JSON, with its line or the common points of both convex hulls.
+        """Return the verdict as JSON, with its line, or points in the convex hulls of both labels.
 
         `line` is c, a, b of the line of maximum margin, or of the quasi-separating line; None with
         more than two labels. `margin` is a distance in the augmented space, so the band is where
@@ -188,10 +188,11 @@ class Story:
         return {**proved, "line": line}
 
     def _squeeze_json(self) -> dict[str, Any] | None:
-        """Return ‖w(t)‖², its two bounds, and the cosine of w(t) and the maximum-margin w, as JSON.
+        """Return the quantities of Novikoff's convergence proof at each t, as JSON.
 
-        At t the bounds are max(0, first + t·least)² and squared0 + t·most. `bound` is the t at
-        which they meet: R²/rho² if w(0) = 0.
+        They are ‖w(t)‖², its lower and upper bound, and the cosine of the angle between w(t) and
+        the maximum-margin w. The bounds are max(0, first + t·least)² and squared0 + t·most. `bound`
+        is the t at which they meet: R²/rho² if w(0) = 0.
         """
         v, trace = self.verdict, self.run.trace
         if not v or v.weights is None or v.margin is None:
@@ -388,7 +389,7 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
 
 
 def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:
-    """Return a verdict whose rows are renumbered by their positions in `rows`."""
+    """Return a verdict with each row number replaced by its position in `rows`."""
     if len(rows) == n or verdict.labels:
         return verdict
     place = {int(row): k for k, row in enumerate(rows)}

@@ -147,7 +147,7 @@ class GuaranteeDisplay:
 
 
 def _plotted_t(last: int) -> NDArray[np.intp]:
-    """Choose which t from 1 to `last` to plot, fewer of the late ones in a long run."""
+    """Return the values of t to plot: 1 to `last`, with growing gaps if there are many."""
     if last <= MOST:
         return np.arange(1, last + 1)
     return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
@@ -350,7 +350,7 @@ class OptimumDisplay:
 
 @dataclass(eq=False, repr=False)
 class ExperimentDisplay:
-    """Histograms of the updates, and of the disagreement P[f≠g], of many runs of PLA.
+    """Histograms over many runs of PLA: updates, and disagreement of target f and learned g.
 
     f is the random target that labels the examples of a run; g is the classifier that PLA finds.
 
@@ -393,7 +393,7 @@ class ExperimentDisplay:
         return cls(result.updates, result.disagreement).plot(axes=axes)
 
     def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
-        """Plot the histograms of the number of updates and of the disagreement P[f≠g].
+        """Plot the histograms of updates and of the disagreement of target f and learned g.
 
         Parameters
         ----------

@@ -115,7 +115,7 @@ def draw_points(ax: Axes, scene: Scene) -> None:
 
 
 def draw_sides(ax: Axes, regions: Regions, box: Polygon, distance: float = 0.0) -> None:
-    """Fill each label's region with a pale color, up to `distance` from the boundary."""
+    """Fill each label's region with a pale color, except within `distance` of the boundary."""
     for part, (_, _, color) in zip(regions.parts(box, distance), MARKS, strict=False):
         if len(part) > 2:
             ax.fill(*zip(*part, strict=True), color=color, linewidth=0, zorder=0)
@@ -130,7 +130,7 @@ def draw_band(ax: Axes, regions: Regions, box: Polygon, margin: float) -> None:
 
 
 def draw_line(ax: Axes, regions: Regions, box: Polygon, **look: Any) -> None:
-    """Draw the decision boundary (the lines between regions) inside the box."""
+    """Draw the part of the decision boundary (the lines between regions) that is inside `box`."""
     look = {"color": INK, "linewidth": 1.6, "zorder": 2, "solid_capstyle": "round", **look}
     for ends in regions.edges(box):
         ax.plot(*zip(*ends, strict=True), **look)

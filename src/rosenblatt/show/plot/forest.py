@@ -127,7 +127,7 @@ class SeparationDisplay:
         labeled: set[str] = set()
 
         def label(text: str) -> str:
-            """Return `text` when first used, then a label that the legend leaves out."""
+            """Return `text` the first time, then a hidden label; the legend lists a text once."""
             new = text not in labeled
             labeled.add(text)
             return text if new else "_hidden"

@@ -140,7 +140,7 @@ class Frame:
 
     @property
     def title(self) -> str:
-        """Title with t, the row that caused the update, and the number of mistakes."""
+        """Title: the number of updates t, the row that caused the last one, and the mistakes."""
         update = "" if self.row is None else f", update on row {self.row}"
         rival = "" if self.rival is None else f"against {escape_text(self.rival)}; "
         return f"t = {self.t}{update}\n{rival}{plural(self.scene.mistakes, 'mistake')}"
@@ -155,7 +155,7 @@ class Replay:
     pocketed: tuple[int, ...] = ()  # the t at which the pocket changed, ascending
 
     def select(self, at: Sequence[int]) -> list[int]:
-        """Sort the requested values of t; raise ValueError if one is outside the run."""
+        """Return the requested update counts t, sorted; raise ValueError if one is out of range."""
         last = len(self.trace)
         for t in at:
             if not 0 <= t <= last:
@@ -179,7 +179,10 @@ class Replay:
                 weights = {t: w} if held is None else {t: w, held: weights[held]}
 
     def _frame(self, t: int, w: Floats, last: Floats | None, held: Floats | None) -> Frame:
-        """Return the picture of w(t), with w(t - 1) and the pocket weights if given."""
+        """Return the picture after t updates, with the weights `last` and `held` if not None.
+
+        `last` is w(t - 1), and `held` are the weights in the pocket at that time.
+        """
         examples, rivals = self.trace.known_origin().examples, self.trace.rivals
         row = int(self.trace.examples[t - 1]) if t else None
         rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
@@ -201,7 +204,7 @@ class Replay:
 
 
 def spread(last: int, most: int) -> list[int]:
-    """Choose at most `most` numbers of updates from 0 to `last`, denser early in the run.
+    """Choose at most `most` update counts from 0 to `last`, closer together early in the run.
 
     Examples
     --------
@@ -351,7 +354,7 @@ class TraceDisplay:
         return self
 
     def _marks(self) -> list[Any]:
-        """Return the entries of the legend that all frames share."""
+        """Return the entries of the legend, which is the same for all frames."""
         from matplotlib.lines import Line2D
 
         labels = self.replay.trace.known_origin().examples.labels.tolist()
