@@ -37,7 +37,7 @@ Rows = NDArray[np.intp]
 def integer_entries(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield nonzero entries of signed rows as (position, column, integer).
+    """Yield the nonzero entries of signed rows as (index in `rows`, column, integer).
 
     The integers count multiples of 2^(unit - 53), by default of the smallest unit that they need.
     """
@@ -56,7 +56,7 @@ def integer_entries(
 def integer_rows(
     examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> list[list[int]]:
-    """Return signed rows y·x as lists of integers in a common unit."""
+    """Return signed rows y·x as lists of integers: multiples of one common power of two."""
     table = [[0] * examples.dimension for _ in rows]
     for i, j, a in integer_entries(examples, rows, unit):
         table[i][j] = a
@@ -64,7 +64,7 @@ def integer_rows(
 
 
 def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
-    """Convert floats to integers in the unit 2^(unit - 53), of which they must be multiples."""
+    """Divide floats by 2^(unit - 53), and return the quotients, which must be integers."""
     if not np.isfinite(numbers).all():  # a cast would make an integer of infinity, too
         raise ValueError("all numbers must be finite: nothing can be proved about NaN or infinity.")
     whole, exponents = mantissas(numbers)
@@ -80,19 +80,19 @@ def mantissas(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[
 
 
 def smallest_exponent(numbers: NDArray[np.float64]) -> int:
-    """Return an e so that all numbers are multiples of 2^(e - 53)."""
+    """Return an exponent e such that all entries of an array are multiples of 2^(e - 53)."""
     return int(np.frexp(numbers[numbers != 0])[1].min(initial=2000))
 
 
 def unit_of(examples: Examples) -> int:
-    """Return an e so that all numbers of the data are multiples of 2^(e - 53)."""
+    """Return an exponent e such that x0 and all features are multiples of 2^(e - 53)."""
     numbers = (numbers_in(X) for _, X, _ in examples.batches())
     constant = smallest_exponent(np.array([examples.x0]))
     return min([constant, *map(smallest_exponent, numbers)])
 
 
 def is_quick(examples: Examples, most: int) -> bool:
-    """Return whether exact arithmetic is fast because the numbers are few and short.
+    """Return whether exact arithmetic is fast: few entries, of similar magnitudes.
 
     Integers are long where exponents differ much, and the time grows with the square of the length.
     """
@@ -107,7 +107,7 @@ def is_quick(examples: Examples, most: int) -> bool:
 def exact_products(
     weights: Sequence[int], examples: Examples, rows: Sequence[int], unit: int | None = None
 ) -> Iterator[int]:
-    """Yield the exact signed scores y·(w·x) of given rows as integers.
+    """Yield the exact signed scores y·(w·x) of the rows listed in `rows`, as integers.
 
     They are in the given unit; without one, only their signs can be compared.
     """
@@ -195,7 +195,7 @@ def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
 def sum_multiples(
     multipliers: Sequence[int], examples: Examples, rows: Any, unit: int
 ) -> list[int]:
-    """Sum multiples of signed rows y·x exactly, in the given unit."""
+    """Sum multiples of signed rows y·x exactly, as integers in units of 2^(unit - 53)."""
     import flint
 
     # With many columns, multipliers are long, and flint's integers are faster than Python's.
@@ -222,14 +222,14 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
 
 
 def add_totals(totals: Sequence[Total]) -> Total:
-    """Add up integer sums in different units, converting to the smallest."""
+    """Add up column sums in different units; the result is in the smallest of the units."""
     unit = min(total[1] for total in totals)
     columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
     return [sum(column) for column in columns], unit
 
 
 def _sum_columns(X: Any, y: NDArray[np.int8], unit: int) -> list[int]:
-    """Sum the columns of signed rows y·x exactly, in the given unit.
+    """Sum the columns of signed rows y·x exactly, as integers in units of 2^(unit - 53).
 
     Adding and subtracting a large power of two splits off the leading bits of every number, so
     few that float sums of them are exact. The rest is split again.
@@ -258,7 +258,7 @@ def _sum_columns(X: Any, y: NDArray[np.int8], unit: int) -> list[int]:
 def zero_products(
     weights: Sequence[int], examples: Examples, rows: Rows, primes: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Return which rows have a score w·x that is 0 modulo all given primes.
+    """Return a mask of the rows whose score w·x is 0 modulo every prime in `primes`.
 
     The primes are below 2^31.
     """
@@ -283,7 +283,7 @@ def zero_products(
 
 
 def choose_primes(weights: Sequence[int], examples: Examples, rows: Rows) -> tuple[int, ...]:
-    """Choose primes whose product exceeds every score w·x.
+    """Choose primes whose product exceeds the absolute value of every integer score w·x.
 
     A score that is 0 modulo all of them is 0.
     """
@@ -302,13 +302,13 @@ def _primes(count: int) -> tuple[int, ...]:
 
 
 def round_up_length(length: float, unit: float) -> float:
-    """Multiply a length by a scale factor, rounding up on underflow or overflow."""
+    """Multiply a row length by a power of two; round up if float64 underflows or overflows."""
     plain = float(length) * unit
     return plain if plain / unit >= length else math.nextafter(plain, math.inf)
 
 
 def root(p: int, q: int, exponent: int, *, up: bool = False) -> float:
-    """Return √(p/q)·2^exponent as a float, rounded down or up."""
+    """Return √(p/q)·2^exponent as a float, rounded down, or up if `up` is true."""
     shift = (q.bit_length() - p.bit_length() + 192) // 2 * 2
     whole, rest = divmod(p << max(shift, 0), q << max(-shift, 0))
     m = math.isqrt(whole)
@@ -379,7 +379,7 @@ add_up_bits = Kernel(codes_of_bits, work=one_pass)
 def contradictions(
     examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield groups of rows with equal features but both labels, divided by label.
+    """Yield (positive rows, negative rows) of each group with equal features but both labels.
 
     All rows are searched, or those that are given. Hash codes may be the same by chance, so the
     rows themselves are compared.
@@ -400,7 +400,7 @@ def contradictions(
 
 
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
-    """Return for each i whether the rows numbered rows[i] and models[i] are equal."""
+    """Return a mask of the pairs (rows[i], models[i]) of row numbers whose features are equal."""
     X = examples.X
     pairs = zip(examples.split(rows), examples.split(models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]

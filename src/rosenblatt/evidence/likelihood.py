@@ -76,7 +76,7 @@ def maximize(
 
 
 def solve(J: Array, g: Array) -> Array:
-    """Solve J·step = g for a symmetric matrix that may be singular up to rounding errors."""
+    """Solve J·step = g for a symmetric matrix J that may be numerically singular."""
     scale = 1 / np.sqrt(np.maximum(np.diag(J), 1e-300))
     scaled = J * scale * scale[:, None]
     for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-6, 1e-3):
@@ -159,7 +159,9 @@ def maximize_by_cg(
                 break
         b, (value, slope, curve) = b + size * step, new
     else:
-        raise ValueError("the estimates did not converge; fit the model without s.rows.")
+        raise ValueError(
+            "the estimates did not converge; fit your model without the separated rows (s.rows)."
+        )
     errors = np.full(len(b), np.nan)
     for j in wanted:
         unit = np.zeros(len(b))

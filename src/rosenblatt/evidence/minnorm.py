@@ -52,7 +52,7 @@ class Point:
 
     @property
     def gap(self) -> float:
-        """Relative gap between `lower` and `upper`."""
+        """Relative gap between the lower and the upper bound on the margin."""
         return relative_gap(self.lower, self.upper)
 
 
@@ -78,7 +78,7 @@ class SolverProgress(StatusLine):
 
 @np.errstate(all="ignore")  # an overflow proves nothing; the exact steps decide
 def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Point:
-    """Find the minimum-norm point of the rows' convex hull, to a relative gap.
+    """Find the minimum-norm point of the rows' convex hull, to a relative accuracy of `gap`.
 
     With a gap of 1.0, any w that separates will do. `watch` is called after each pass with the
     state and the number of passes.
@@ -145,7 +145,7 @@ class WorkingSet:
         return self.rows[self.active.members[: self.k]], u / (float(u.sum()) or 1.0)
 
     def join(self, s: Floats, worst: Rows) -> bool:
-        """Add the rows of `worst` that bring the point nearer to the origin.
+        """Add the rows in `worst` that would move the minimum-norm point nearer to the origin.
 
         Return whether there are any. `s` has the scores of all rows.
         """
@@ -205,7 +205,7 @@ def find_lowest_by_part(s: Floats, parts: int) -> Rows:
 
 
 def find_nearest(Z, lengths, c, k, tolerance, steps):
-    """Run Wolfe's algorithm until it finds the minimum-norm point."""
+    """Run up to `steps` steps of Wolfe's algorithm towards the minimum-norm point."""
     size = 0.0
     for n in range(len(lengths)):
         size = max(size, lengths[n])
@@ -289,7 +289,7 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """Compute the multipliers of k active rows that minimize the norm, and their error.
+    """Compute multipliers of k active rows that minimize the norm; estimate their error.
 
     The residual is stored in c.v. It is refined twice by its products with the members, so that it
     is accurate relative to its own size even where Σ u z nearly cancels.

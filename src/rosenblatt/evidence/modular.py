@@ -35,7 +35,7 @@ Ints = NDArray[np.int64]
 
 
 class Pivots(NamedTuple):
-    """Independent rows of a matrix and, for most of them, the pivot column of the row.
+    """Linearly independent rows of a matrix, most with the pivot column for elimination.
 
     The pairs are sorted: the other columns of each row are free or belong to earlier pairs.
     """
@@ -73,7 +73,7 @@ def residues(X: Any) -> tuple[Any, Ints]:
 
 
 def find_pivots(X: Any, M: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
-    """Find independent rows of a matrix X whose residues are M, with their pivot columns.
+    """Find linearly independent rows of X and their pivot columns; M has the residues of X.
 
     Also returns the free columns, and equations on them modulo the prime.
     """
@@ -164,7 +164,7 @@ def independent(X: Any) -> Ints:
 
 
 def proved_rank(X: Any, pivots: Pivots) -> int:
-    """Return the lower bound on the rank of X that pivots prove; 0 if they prove none.
+    """Return a lower bound on the rank of X that pivots prove; 0 if the pivots are invalid.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def integer_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
 
 
 def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
-    """Multiply a CSR matrix by a vector of integers of any size, in exact arithmetic."""
+    """Multiply a CSR matrix by a vector of arbitrarily large integers, in exact arithmetic."""
     factors = g[X.indices]
     data = np.where(factors != 0, X.data, 0.0)
     if (data == np.rint(data)).all() and np.abs(data).max(initial=0.0) < 2**53:
@@ -224,18 +224,18 @@ def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
 
 
 def entries_of(M: Any, pivots: Pivots) -> Ints:
-    """Return the entry of a matrix at each pair of a pivot row and its column."""
+    """Return the entry of a matrix in the row and the column of each pivot."""
     return np.asarray(M[pivots.rows, pivots.columns])
 
 
 def inverses_of(M: Any, pivots: Pivots) -> Ints:
-    """Return the inverse modulo the prime of each pivot's entry in the matrix."""
+    """Return the inverse, modulo the prime, of the matrix entry at each pivot."""
     ones, entries = {1: 1, PRIME - 1: PRIME - 1}, entries_of(M, pivots).tolist()
     return np.array([ones.get(v) or pow(v, -1, PRIME) for v in entries], dtype=np.int64)
 
 
 def reduced_rows(M: Any, pivots: Pivots, rows: Ints, free: Ints) -> Ints:
-    """Eliminate the pivot columns from rows, which leaves equations on the free columns."""
+    """Eliminate the pivot columns from rows; return what is left in the free columns."""
     table = np.zeros((len(rows), len(free)), dtype=np.int64)
     inverses, unused = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
     for at, row in enumerate(rows.tolist()):
@@ -318,7 +318,7 @@ def combine_rows(
 
 
 def find_fractions(values: Any, modulus: int) -> tuple[list[int], int] | None:
-    """Find fractions that equal the values modulo `modulus`: numerators and one denominator."""
+    """Convert residues modulo `modulus` to fractions: numerators and a common denominator."""
     bound, divisor = isqrt(modulus // 2), 1
     result: list[int] = []
     for value in values.tolist():
@@ -370,10 +370,10 @@ def solve(equations: Ints, values: Ints) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Find pivots: rows in which all columns but one are known or pivots of earlier rows.
+    """Find pivots: rows that each determine one entry of a null vector from earlier entries.
 
-    Returns their number. If no row has exactly one unknown column, one more column is
-    treated as known.
+    Stores them in `rows` and `columns`, and returns how many there are. If no row has exactly one
+    unknown column, one more column is treated as known.
     """
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.
@@ -436,7 +436,10 @@ def extend_loop(indptr, indices, data, rows, columns, inverses, vector):  # type
 
 
 def residuals_loop(indptr, indices, data, vector, bad):  # type: ignore[no-untyped-def]
-    """Write to `bad` the rows whose product with a vector is not 0; return their number."""
+    """Store in `bad` the rows whose product with a vector is not 0; return how many.
+
+    The products are computed modulo the prime.
+    """
     found = 0
     for r in range(len(indptr) - 1):
         total = 0

@@ -160,7 +160,7 @@ def fewest_of(
 
 
 def decide_few_rows(gap: Gap) -> None:
-    """Decide whether few rows are separable; a conflict raises the lower bound."""
+    """Decide separability if the rows are few; a conflict raises the lower bound."""
     examples = gap.examples
     if not is_quick(examples, FEW_NUMBERS):
         return
@@ -181,7 +181,7 @@ def enumerate_few_points(gap: Gap) -> None:
 
 
 def hit_few_conflicts(gap: Gap) -> None:
-    """Narrow the gap by hitting sets if rows are very few, whatever the time limit."""
+    """Narrow the optimality gap by hitting sets if rows are very few; ignore the time limit."""
     if is_quick(gap.examples, TINY):
         narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 
@@ -208,7 +208,7 @@ def enumerate_cells(gap: Gap) -> None:
 
 
 def hit_conflicts(gap: Gap) -> None:
-    """Narrow the gap by hitting sets and random descent in parallel, if rows are few."""
+    """Narrow the optimality gap by hitting sets and random descent in parallel, for few rows."""
     if not suits_hitting_sets(gap.examples) or not gap.goes_on:
         return
     others = gap.search.threads - 1
@@ -322,7 +322,7 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
 
 
 def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
-    """Yield conflicts that share no row, preferring those with only one mistake of w.
+    """Yield conflicts that share no row, preferably with a single row that w misclassifies.
 
     Each comes with its cost and its groups of duplicates.
     """
@@ -377,7 +377,7 @@ def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterato
 
 
 def _widen_margin(gap: Gap) -> None:
-    """Replace the best weights by those of widest margin with the same mistakes.
+    """Replace the best weights by the weights of widest margin that make the same mistakes.
 
     The margin of a row is in proportion to its sample weight.
     """

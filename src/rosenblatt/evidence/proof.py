@@ -112,7 +112,7 @@ class Proof(SavedProof):
 
     @property
     def size(self) -> str:
-        """Size of the evidence as text, such as "1 conflict"."""
+        """Amount of evidence as text, such as "1 conflict" or "weights of 3 integers"."""
         branches = 0 if self.tree is None else self.tree.branches
         return describe_proof_size(len(self.weights), len(self.conflicts), branches)
 
@@ -174,7 +174,7 @@ class Proof(SavedProof):
             return self.check_examples(examples, again=again)
 
     def _check_labels(self, examples: Blocks) -> bool:
-        """Check a proof about more than two labels, on one row per example and competing class.
+        """Check a proof about more than two labels; each (example, competing class) is one row.
 
         An example can be in several conflicts, against different competing classes, so the number
         of conflicts is no number of mistakes.

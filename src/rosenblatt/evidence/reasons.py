@@ -129,7 +129,7 @@ class Cone:
 
 
 class Space(NamedTuple):
-    """Directions γ along which only separated rows change, as linear functions F of free g."""
+    """Directions γ that change the scores of separated rows only, written as γ = F·g."""
 
     functions: Any  # F as CSR: a row per coefficient
     why: list[str]  # finite, infinite of a sign not yet known, or not identified
@@ -178,7 +178,7 @@ def find_reasons(
 
 
 def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space | None:
-    """Find the directions along which only separated rows change, for a sparse design.
+    """Find the directions that change the scores of separated rows only, for a sparse design.
 
     Returns None if exact integers grow too large.
     """
@@ -240,7 +240,7 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
 
 
 def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space:
-    """Find the directions along which only separated rows change, for a dense design.
+    """Find the directions that change the scores of separated rows only, for a dense design.
 
     F is the identity, so that g is γ.
     """

@@ -119,7 +119,7 @@ def _create_rows(given: Given, family: str, fit_intercept: bool) -> SignedRegres
             has_intercept = given.formula.has_intercept and family not in NO_INTERCEPT
             if has_intercept and not fit_intercept:
                 raise UsageError(
-                    "a formula decides whether there is an intercept: write 0 + in it instead of ",
+                    'the formula decides about the intercept: write "0 +" in it instead of ',
                     Parameter("fit_intercept", False),
                     ".",
                 )
@@ -142,7 +142,7 @@ def _create_rows(given: Given, family: str, fit_intercept: bool) -> SignedRegres
 
 
 def _add_likelihood(regression: SignedRegression, model: ForeignModel) -> SignedRegression:
-    """Add the offset, link and treatment of ties of a model to a regression."""
+    """Copy the offset, the link and the method for ties from a model to a regression."""
     assert regression.data is not None
     offset = model.offset
     if offset is not None:  # rows of the model, from 0, unless it has original numbers for them
@@ -185,7 +185,7 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
     else:
         if isinstance(X, str) and is_frame(y):
             raise UsageError(
-                Parameter("formula", X), ": it has no ~; write the target, ~ and the terms."
+                Parameter("formula", X), ": it has no ~; write it as target ~ term + term."
             )
         X, y, columns = find_input(X, y, target)
         source = X if isinstance(X, Source) else None
@@ -269,7 +269,7 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
 
 
 def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
-    """Encode each column of a frame as numbers; yield tables and column names.
+    """Yield each column of a frame as a table of numbers, with names of the table's columns.
 
     A column of text or categories becomes one dummy column per level but the first. If `keep_all`,
     the first such column keeps all its levels.
@@ -298,7 +298,7 @@ def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
 
 
 def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the level of each cell as an index, and the levels of the column.
+    """Return the index of the level of each row, and the names of the levels.
 
     The levels are sorted, unless the type of the column declares an order.
     """
@@ -448,7 +448,7 @@ def _offset(model: Any, n: int) -> Any:
 
 
 def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
-    """Find the family and the link of a statsmodels model, and why it cannot be fitted.
+    """Find family and link of a statsmodels model, and the reason if it cannot be fitted here.
 
     The link is empty if the family is not binomial; the reason is empty if the model can be fitted.
     """

@@ -1,4 +1,4 @@
-"""Separability of rows in memory or elsewhere, with the widest margin and a proof.
+"""Separability of rows in memory, in files or on workers, with widest margin and proof.
 
 A working set of rows is decided in memory, exactly. A pass over all rows then looks for rows on
 which the decision fails; they join the working set, until there are none. Where all rows are in
@@ -195,7 +195,7 @@ def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) ->
 
 
 def try_pla(examples: Examples, deadline: Deadline) -> tuple[Vector, int]:
-    """Run PLA for as long as it makes fewer updates each epoch.
+    """Run PLA for as long as its number of updates per epoch keeps falling.
 
     Return integer weights of all labels, empty unless PLA halts, and the number of epochs. Where
     nothing separates, PLA soon makes as many updates as before. Columns are scaled. Sample weights
@@ -288,7 +288,7 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
 
 
 class _Search(Blocks):
-    """Search for a verdict on all blocks of rows by decisions about a growing working set."""
+    """Search for a verdict on all rows by deciding a growing subset, the working set."""
 
     def __init__(
         self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
@@ -304,7 +304,7 @@ class _Search(Blocks):
         self.labels: list[PackedLabels] = []
 
     def begin(self, deadline: Deadline) -> None:
-        """Collect the labels, largest entries and a sample of rows in one pass."""
+        """Collect the labels, the largest entry per column and a sample of rows in one pass."""
         looks, samples = list[DataSummary](), list[Examples]()
         for look, labels, sample in self.each(sample_block):
             if looks:  # one block is read whatever the deadline
@@ -339,7 +339,7 @@ class _Search(Blocks):
         return sum(labels.n for labels in self.labels)
 
     def each(self, work: Work[T]) -> Iterator[T]:
-        """Yield the result of `work` on each block of rows.
+        """Yield the result of calling `work` on each block of rows.
 
         Raises OutOfTimeError at the deadline, except for rows in memory.
         """
@@ -404,7 +404,7 @@ class _Search(Blocks):
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
-        """Extend a decision about the working set to all rows.
+        """Check on all rows a decision about the working set; return it if it holds.
 
         Return None if rows contradict it; these join the working set.
         """
@@ -418,9 +418,10 @@ class _Search(Blocks):
         return None if self._join(low) else decision
 
     def _extend_separator(self, decision: Decision, found: Measured) -> Decision | None:
-        """Check on all rows that the weights separate, and measure their margin.
+        """Check that weights classify all rows correctly, and compute their margin.
 
-        Return None if some rows are misclassified or nearer; these join the working set.
+        Return None if some rows are misclassified or nearer than the margin; these join the working
+        set.
         """
         sifted = self._find_lowest(decision.weights)
         enough = found.upper * (1 - GAP) if self.widest else 0.0
@@ -581,7 +582,7 @@ def _thin(samples: Sequence[Examples]) -> Examples:
 
 
 def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
-    """Draw a random integer vector that is orthogonal to the given rows."""
+    """Draw a random integer vector that is orthogonal to the rows listed in `rows`."""
     table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
     chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
     return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())
@@ -610,7 +611,7 @@ def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Tota
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """Rows with the lowest scores in one block or in all blocks."""
+    """Rows of one block or of all blocks that may join the working set, with their scores."""
 
     low: Examples  # rows that may join the working set
     scores: Floats  # scores of these rows
@@ -619,12 +620,12 @@ class Sifted:
 
 
 def rounding_bound(dimension: int) -> float:
-    """Bound the rounding error of a score, for rows and weights of length up to 1."""
+    """Bound the rounding error of a score if rows and weights have a norm of at most 1."""
     return 4 * (dimension + 3) * 2.0**-53 + 2.0**-900
 
 
 def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: int) -> Sifted:
-    """Find rows of a block whose signed scores are low or close to the lowest score."""
+    """Find the row of lowest score in each part of a block, and the rows near the margin."""
     block = block.merged()
     s = block.signed_scores(w / unit)
     low = find_lowest_by_part(s, max(1, math.ceil(share * block.n)))

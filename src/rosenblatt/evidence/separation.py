@@ -122,7 +122,7 @@ class Separation:
 
     @property
     def coefficients(self) -> dict[Name, float]:
-        """Kind of each estimate: 0.0 if finite, inf or -inf, or nan (see `reasons`)."""
+        """Infinite estimates of known sign as inf or -inf, finite ones as 0.0, others as nan."""
         return {name: ESTIMATES[self.reasons[name]] for name in self.names if self.reasons}
 
     @property

@@ -79,7 +79,10 @@ class NullSpace:
         """Check the null space; return the product of X with the matrix of its basis."""
         lengths = [len(some) for some in self.columns]
         if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
-            raise ProofError("the null space has too many vectors, or values without a column.")
+            raise ProofError(
+                "the null space must have one value per listed column of a vector, "
+                "and no more vectors than the data have columns."
+            )
         try:
             columns = np.array([j for some in self.columns for j in some], dtype=np.int64)
             values = np.array([v for some in self.values for v in some], dtype=np.int64)
@@ -108,10 +111,15 @@ class NullSpace:
             )
         rank = proved_rank(X[np.flatnonzero(pinned)], pivots)
         if rank + len(lengths) != X.shape[1]:
-            raise ProofError(f"the proof shows only rank {rank} for the pinned rows.")
+            raise ProofError(
+                f"the pivots prove rank {rank} for the pinned rows; this rank and the number of "
+                "null vectors must add up to the number of columns."
+            )
         products = integer_products(X, basis)
         if products is None:
-            raise ProofError("float64 may round the products of the rows with the null space.")
+            raise ProofError(
+                "the null space cannot be checked: float64 may round its products with the rows."
+            )
         return products
 
 
@@ -218,7 +226,7 @@ class SeparationProof(SavedProof):
                 zero = np.diff(products.indptr) == 0
                 if not zero[pinned].all():
                     n = int((pinned & ~zero).argmax())
-                    raise ProofError("", n, " is pinned, but not zero along the null space.")
+                    raise ProofError("", n, " is pinned, but not orthogonal to the null space.")
                 _check_multipliers(self.part, separated, pinned | zero)
                 _check_sum_along(self.part, products, examples.y)
         except ProofError as wrong:  # it names a signed row
@@ -273,7 +281,7 @@ class SeparationProof(SavedProof):
 
 
 def fingerprint_of(regression: SignedRegression) -> str:
-    """Compute the fingerprint of a regression, by which a proof recognizes its data."""
+    """Compute the fingerprint of a regression, which a proof stores to identify its data."""
     digest = hashlib.sha256(fingerprint(regression.constraints.examples.merged()).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
@@ -295,7 +303,7 @@ def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
     Raises ProofError if the direction is negative on a row.
     """
     if len(direction) != examples.d or any(type(v) is not int for v in direction):
-        raise ProofError(f"the direction does not consist of {examples.d} integers.")
+        raise ProofError(f"the direction must consist of {examples.d} integers.")
     signs = np.concatenate([some for _, some in product_signs(direction, examples)])
     negative = np.flatnonzero(signs < 0)
     if len(negative):
@@ -311,9 +319,11 @@ def _check_multipliers(
         if type(n) is not int or not 0 <= n < len(separated):
             raise no_such_row(n)
     if len(part.rows) != len(part.multipliers) or len(set(part.rows)) < len(part.rows):
-        raise ProofError("the listed rows do not have one multiplier each.")
+        raise ProofError("the proof must list a row at most once, with one multiplier per row.")
     if type(part.rest) is not int or part.rest < 0:
-        raise ProofError("the multiplier of the unlisted rows must be an integer >= 0.")
+        raise ProofError(
+            "the multiplier for rows that the proof does not list must be an integer >= 0."
+        )
     for n, m in zip(part.rows, part.multipliers, strict=True):
         if type(m) is not int or (m <= 0 and not pinned[n]):
             raise ProofError("", n, ": its multiplier is not a positive integer.")
@@ -323,13 +333,15 @@ def _check_multipliers(
     decided[list(part.rows)] = True
     if part.rest == 0 and not decided.all():
         n = int(decided.argmin())
-        raise ProofError("", n, " overlaps, but the proof has no multiplier for it.")
+        raise ProofError("", n, " is not separated, but the proof has no multiplier for it.")
 
 
 def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None:
-    """Check that multipliers times rows sum to zero along each vector of the null space."""
+    """Check that the sum of multipliers times rows is orthogonal to each null vector."""
     if part.rest:
-        raise ProofError("with a null space, the multiplier of the unlisted rows must be 0.")
+        raise ProofError(
+            "in a proof with a null space, the multiplier for rows that it does not list must be 0."
+        )
     sums: dict[int, int] = {}
     for n, m in zip(part.rows, part.multipliers, strict=True):
         for k in range(products.indptr[n], products.indptr[n + 1]):
@@ -338,5 +350,5 @@ def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None
     for v, total in sums.items():
         if total:
             raise ProofError(
-                f"the sum of multipliers times rows is not zero along null vector {v}."
+                f"the sum of multipliers times rows is not orthogonal to null vector {v}."
             )

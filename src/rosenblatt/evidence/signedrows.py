@@ -66,7 +66,7 @@ class DataSummary:
 
     @property
     def uneven(self) -> bool:
-        """Whether entries differ so much in size that each column needs its own scale."""
+        """Whether magnitudes differ so much that each column needs its own scale."""
         return self.far_apart or _are_far_apart(self.columns, UNEVEN)
 
     @property
@@ -189,7 +189,7 @@ class Quotient:
 
     @functools.cached_property
     def floats(self) -> Floats:
-        """Exact matrix `fill`, rounded to floats."""
+        """Matrix `fill`, which determines w[pivots] from w[others], rounded to floats."""
         return np.array([[round_fraction(v) for v in row] for row in self.fill.tolist()]).reshape(
             len(self.pivots), len(self.others)
         )
@@ -226,7 +226,7 @@ class SignedRows:
     def even(
         cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
     ) -> SignedRows:
-        """Create signed rows with scaled columns; scale rows, too, if their sizes still differ."""
+        """Create signed rows scaled to similar magnitudes: each column and, if needed, each row."""
         columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
         x0, units = abs(examples.x0), columns[bool(examples.x0) :]
         rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
@@ -238,17 +238,17 @@ class SignedRows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all rows and columns have one scale, and none are projected out."""
+        """Whether rows and columns all have the same scale, and the rows are not projected."""
         same = self.factors is None and self.quotient is None
         return same and bool((self.columns == self.columns[0]).all())
 
     @property
     def dimension(self) -> int:
-        """Number of entries of a row, without those projected out."""
+        """Number of entries of each signed row, after any projection."""
         return len(self.columns if self.quotient is None else self.quotient.others)
 
     def scores(self, w: Floats) -> Floats:
-        """Compute the signed score of each row; infinity for rows left out."""
+        """Compute the signed score of each row; rows that are left out get infinity."""
         if self.quotient is not None:
             whole = np.empty(len(self.columns))
             whole[self.quotient.others] = w
@@ -277,7 +277,7 @@ class SignedRows:
         return s, float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
     def _scores_of_fractions(self, w: Fractions) -> tuple[Floats, float, Any]:
-        """Compute signed scores of exact weights in floats, with an error bound and a scale."""
+        """Compute signed scores of exact weights in floats, with their error bound and unit."""
         whole = self.scaled_whole(w)
         unit = max(abs(v) for v in whole)
         return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
@@ -311,7 +311,7 @@ class SignedRows:
         return all(excess > 0 for _, excess in self.find_below(w, flint.fmpq(0)))
 
     def take(self, rows: Rows) -> Any:
-        """Return the given rows in floats, as CSR if the data are sparse."""
+        """Return the listed rows, scaled and projected, as floats; CSR if the data are sparse."""
         signs = self.examples.y[rows].astype(np.float64)
         if self.factors is not None:
             signs *= self.factors[rows]
@@ -328,7 +328,7 @@ class SignedRows:
         return Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ fill
 
     def exact(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return the given rows as exact fractions."""
+        """Return the listed rows, scaled and projected, as exact fractions."""
         Z, quotient = self.exact_whole(rows), self.quotient
         if quotient is None:
             return Z
@@ -336,7 +336,7 @@ class SignedRows:
         return others - pivots * quotient.fill if len(quotient.pivots) else others
 
     def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return the given rows as exact fractions, without projecting any rows out."""
+        """Return the listed rows, scaled but not projected, as exact fractions."""
         self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.augmented_rows(index)
@@ -378,7 +378,7 @@ class SignedRows:
         self.deadline.check_step(HANDLING * made * k / QUICK + lifting)
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
-        """Extend weights to all columns, including those projected out."""
+        """Convert weights for the projected rows to weights for all columns."""
         if self.quotient is None:
             return list(w)
         pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
@@ -401,7 +401,7 @@ class SignedRows:
 
 
 def take_columns(Z: flint.fmpq_mat, columns: Rows) -> flint.fmpq_mat:
-    """Return the given columns of an exact matrix."""
+    """Return the columns of an exact matrix that are listed in `columns`."""
     entries = [row[j] for row in Z.tolist() for j in columns.tolist()]
     return flint.fmpq_mat(Z.nrows(), len(columns), entries)
 
