@@ -146,7 +146,7 @@ class Examples(Blocks):
         return self
 
     def _plain(self, square: float) -> bool:
-        """Return whether typical squares stay in range without dividing by `unit`.
+        """Return whether squared rows neither overflow nor underflow if X is not rescaled.
 
         `square` is the mean of the squared entries of X.
         """

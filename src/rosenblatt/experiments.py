@@ -66,7 +66,7 @@ def experiment(
     noise: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> Experiment:
-    """Run PLA on many random targets, and measure the updates and the errors.
+    """Run PLA on many data sets labeled by random lines; measure updates and final errors.
 
     Each run draws a target f, a line through random points of [-1, 1]^dim (a point in one
     dimension, a hyperplane in more than two), draws `n_examples` examples, and runs PLA from

@@ -298,7 +298,9 @@ def _round(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        raise FoldingError("a folded weight overflows float64") from None
+        raise FoldingError(
+            "a weight overflows float64 when the scaling steps of the pipeline are merged into it"
+        ) from None
 
 
 def _is_pipeline(clf: Any) -> bool:

@@ -176,7 +176,7 @@ class Walker:
         self.portion = int(min(STEPS, max(50, work // (N * (D + 4)))))
 
     def go(self, gap: Gap, until: Deadline) -> None:
-        """Repeat random walks until the deadline, and pass improved weights to `gap`."""
+        """Repeat random walks until the deadline, and report better weights to the search `gap`."""
         while gap.goes_on and not until.over:
             if self.walk(gap, until):
                 self.offer_best(gap)

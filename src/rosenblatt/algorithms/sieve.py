@@ -94,7 +94,7 @@ class Candidates(NamedTuple):
     sum_error: float  # factor by which rounding may change a sum of weights
 
     def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
-        """Select some of the candidates, with new limits and no mistakes counted yet."""
+        """Select candidates, set new limits on their mistakes, and restart their counts at 0."""
         own = self.W[which], self.units[which], self.tolerance[which]
         return Candidates(
             *own, self.error, limits, np.zeros(len(which), dtype=kind), self.sum_error
@@ -505,7 +505,7 @@ def sixteen_bits() -> Any:
 
 
 def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[list[Any]]:
-    """Emit LLVM code for the dot products of a tile's 64 rows with v and u.
+    """Emit LLVM code for the dot products of 64 rows (a tile) with two vectors, v and u.
 
     Rows are stored as columns of pairs. As many products are computed at once as registers hold:
     32 registers hold all rows and both vectors, so that each row is read once; with 16, half of

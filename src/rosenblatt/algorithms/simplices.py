@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """Nested simplices of weights, each a half of the one before it."""
+    """Nested simplices in the space of weights, each one half of the one before it."""
 
     scores: np.ndarray  # of the rows at the corners
     which: np.ndarray  # undecided rows
@@ -127,7 +127,7 @@ def sort_out(old, new, place, rows, costs, marks, error, scratch):
 
 
 def relax(scores, size, scratch, error, margin, wanted):
-    """Bound the cost of undecided rows in a simplex from below.
+    """Compute a lower bound on the cost of the rows that only some w in a simplex misclassify.
 
     A row with scores s at the corners, the lowest below 0, costs at least -s/|lowest|, which is
     linear in w: at most 1 where it is wrong, at most 0 where it is correct. The sum over some rows
@@ -315,7 +315,7 @@ def project(rows, costs, first, second, crossings):
 
 
 def count(crossings):
-    """Bound the cost on a circle of weights from below, by counting sign changes in bins.
+    """Compute a lower bound on the cost of all w on a circle, by counting sign changes in bins.
 
     Rounding may put a sign change into the next bin, so two bins at a time are passed in the order
     that costs least; those at one end of the half circle may belong to the other end.

@@ -303,7 +303,7 @@ def _sign_each(X: Any, names: tuple[str, ...], y: NDArray[Any], family: str) -> 
 
 
 def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
-    """Return the sign of each label or share, and a mask of the shares between 0 and 1."""
+    """Return -1 or +1 for each label or share, and a mask of shares strictly between 0 and 1."""
     if y.dtype.kind in "fiu":
         shares = _to_floats(y, "binomial")
         if ((shares >= 0) & (shares <= 1)).all():

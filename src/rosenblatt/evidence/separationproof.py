@@ -99,7 +99,9 @@ class NullSpace:
             or _outside(pivots.extra, rows)
             or len(pivots.rows) != len(pivots.columns)
         ):
-            raise ProofError("the null space names a row or a column that the data do not have.")
+            raise ProofError(
+                "the null space in the proof refers to a row or column that the data do not have."
+            )
         owners = np.repeat(np.arange(len(lengths)), lengths)  # index of the vector of each value
         basis = sparse.coo_array(
             (values.astype(np.float64), (columns, owners)), shape=(X.shape[1], len(lengths))

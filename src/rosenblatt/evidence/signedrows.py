@@ -238,7 +238,7 @@ class SignedRows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether rows and columns all have the same scale, and the rows are not projected."""
+        """Whether these are the original rows: no row or column is rescaled, no row projected."""
         same = self.factors is None and self.quotient is None
         return same and bool((self.columns == self.columns[0]).all())
 

@@ -83,8 +83,8 @@ def _finite(value: Any, name: Hashable) -> float:
     if abs(number) >= LARGE and is_changed(value, number):
         plain = value.item() if isinstance(value, np.generic) else value
         raise ValueError(
-            f"x, feature {quote(name)}: {quote(plain)} is not {PROMISED}. Subtract a number from "
-            "the feature in every example first, or leave it out."
+            f"x, feature {quote(name)}: {quote(plain)} is not {PROMISED}. Subtract the same number "
+            "from the feature in every example first, or leave it out."
         )
     if not number * number < LONGEST_SQUARED:
         raise ValueError(
