@@ -155,7 +155,7 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     console = Console(as_json)
     _check_files({**reading.files(data), "the file to test on": file}, written)
     if data is None and (in_passes or given["proof"]):
-        raise UsageError(f"{'--stream' if in_passes else '--proof'} needs a file; give DATA.")
+        raise UsageError(f"{'--stream' if in_passes else '--proof'} needs a data file; give DATA.")
     if data is not None and noise is not None:
         raise UsageError("--noise works only with the built-in data set; leave out DATA.")
     source = None if data is None else Source.find(data)

@@ -116,8 +116,8 @@ def _check_shape(proof: Proof) -> None:
         raise ProofError("a proof by enumeration has no tree and no duplicates; this one has some.")
     if any(one.rest for one in proof.conflicts) and (others or proof.sample_weight_digest):
         raise ProofError(
-            "a conflict with a multiplier for all unlisted rows is not allowed in a proof with a "
-            "tree, duplicates or sample weights."
+            "a conflict with `rest` (one multiplier for all rows that are not listed) is not allowed "
+            "in a proof with a tree, duplicates or sample weights."
         )
 
 

@@ -89,7 +89,7 @@ class NullSpace:
             pivots = Pivots(*(np.array(some, dtype=np.int64) for some in self.pivots))
         except (OverflowError, ValueError, TypeError):
             raise ProofError(
-                "the entries of the null space must be integers of at most 64 bits."
+                "the null space in the proof must consist of integers of at most 64 bits."
             ) from None
         rows = int(pinned.sum())
         if (

@@ -260,7 +260,7 @@ def encode_levels(data: Any, slope: Any = None, *, ref: Any = None) -> Any:
     from scipy import sparse
 
     if slope is not None and slope.dtype.kind not in "biuf":
-        raise ValueError(f"i({data.name}, {slope.name}) needs numbers as its second column")
+        raise ValueError(f"i({data.name}, {slope.name}) needs numbers as its second argument")
 
     def encode(values: Any, reduced_rank: bool, drop_rows: Any, **_: Any) -> Any:
         rows = np.delete(np.arange(len(data)), list(drop_rows))
