@@ -166,7 +166,7 @@ def threads(n_jobs: Any) -> int:
 def encode_labels(
     y: Any, known: NDArray[Any] | None
 ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[Any]]:
-    """Encode labels as -1 and +1, or as positions if there are more than two.
+    """Encode labels as -1 and +1 or, if there are more than two, as positions in sort order.
 
     Also return the sorted labels. Raise ValueError on continuous values.
     """
@@ -234,7 +234,7 @@ def check_labels(y: Any) -> NDArray[Any]:
 
 
 def one_class_labels(y: Any) -> NDArray[Any] | None:
-    """Return a pair of labels for y with a single class, or None if it has several.
+    """Return the two labels to use if y has a single class, or None if it has several.
 
     A class 0, -1 or False is the negative label, with 1 as the positive one. Any other class is
     both labels of the pair.

@@ -133,7 +133,7 @@ def _digest_of_shared_files() -> str:
 
 
 def _kind(argument: Any) -> Any:
-    """Return a key for the type of an argument; a kernel is compiled once for each key."""
+    """Return a hashable description of an argument's type; a kernel is compiled for each."""
     if isinstance(argument, tuple):
         first, second = argument[:2]
         return type(argument), _kind(first), getattr(second, "dtype", None)
@@ -191,7 +191,10 @@ def overload(function: Callable[..., Any], jit_options: Any = None, strict: bool
 def bind_by_format(
     helper: Callable[..., Any], choose: Callable[[Any], Any], **options: Any
 ) -> None:
-    """Register one implementation of `helper` per format of rows, as chosen by `choose`."""
+    """Make kernels call the implementation of `helper` that suits their format of rows.
+
+    `choose` returns this implementation, given the Numba type of the rows.
+    """
     overload(helper, jit_options=options, strict=False)(lambda rows, *others: choose(rows))
 
 

@@ -146,7 +146,7 @@ class Examples(Blocks):
         return self
 
     def _plain(self, square: float) -> bool:
-        """Return whether squared rows neither overflow nor underflow if X is not rescaled.
+        """Return whether squared row lengths neither overflow nor underflow if X is used unscaled.
 
         `square` is the mean of the squared entries of X.
         """
@@ -277,7 +277,7 @@ class Examples(Blocks):
 
     @property
     def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Integer type of row numbers and update codes: uint32 if it can hold them, else uint64."""
+        """Integer type of row numbers and encoded updates: uint32 if they fit, else uint64."""
         return np.uint32 if self.n * self.vectors < 2**32 else np.uint64
 
     @property
@@ -330,7 +330,10 @@ class Examples(Blocks):
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
     def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
-        """Return the rows as arrays for compiled kernels, with steps for learning rate `eta`."""
+        """Return the rows for compiled kernels, with the factor of each row in an update.
+
+        The factor is `eta` times the sample weight and, for two labels, times y, divided by `unit`.
+        """
         length = eta / self.unit
         if length == 1 and self.weights is None and not self.multiclass:
             return kernel_rows(self.X, self.x0, self.y)
@@ -343,7 +346,7 @@ class Examples(Blocks):
         return joint_rows(rows, self.y, self.k) if self.multiclass else rows
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert w from a compiled kernel to augmented weights, without w0 if x0 is 0."""
+        """Convert w from a kernel to augmented weights; leave out w0 if there is no intercept."""
         return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -376,9 +379,9 @@ class Examples(Blocks):
         return np.bincount(self.places, minlength=self.k)
 
     def encode_updates(self, rows: NDArray[Any], competitors: NDArray[Any] | None) -> NDArray[Any]:
-        """Encode each update by row n against competing class r as one integer, n·K + r.
+        """Return one integer per update: n·K + r for row n and competing class r.
 
-        For two labels, the code of an update is the row number.
+        For two labels, the integer is the row number.
         """
         if not self.multiclass:
             return rows
@@ -387,7 +390,7 @@ class Examples(Blocks):
         return made + competitors.astype(self.row_type)
 
     def decode_updates(self, made: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        """Decode updates into row numbers and, for K > 2, competing classes."""
+        """Convert the integers of updates to row numbers and, for K > 2, competing classes."""
         if not self.multiclass:
             return made, None
         rows, competitors = np.divmod(made, made.dtype.type(self.k))
@@ -576,7 +579,7 @@ def kernel_rows(
 def joint_rows(
     rows: rowformats.Dense | rowformats.Sparse, label: NDArray[np.int32], K: int
 ) -> rowformats.Joint:
-    """Combine rows, their labels and a buffer for K scores, as compiled kernels take them.
+    """Return labeled rows for compiled kernels, with a workspace for the scores of K labels.
 
     Each thread needs its own result, because kernels overwrite the buffer.
     """
@@ -591,7 +594,7 @@ def joint_weights(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def products(
     X: Any, w: NDArray[np.float64], x0: float, signs: NDArray[Any] | None = None
 ) -> NDArray[np.float64]:
-    """Return w·x for each row of a checked table, multiplied by the row's sign if given."""
+    """Return w·x for each row of a checked table, multiplied by `signs` if they are given."""
     check_width(X, w)
     result = np.empty(X.shape[0])
 

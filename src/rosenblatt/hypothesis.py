@@ -88,7 +88,7 @@ class Hypothesis:
         return np.asarray(labels[np.maximum(self.predict_codes(X), 0)])
 
     def safe_scores(self, X: Any) -> NDArray[np.float64]:
-        """Return scores, up to a common factor, that neither underflow nor overflow.
+        """Return the scores, all scaled by one power of two, without underflow or overflow.
 
         Scores of tiny or huge rows that would do so are computed exactly and rounded once.
         """
@@ -134,7 +134,7 @@ class Hypothesis:
         return rows if examples.weights is None else rows[examples.weights[rows] > 0]
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the code of an update by row n in a trace; for two labels it is n."""
+        """Return the integer that stands for an update by row n in a trace; for two labels, n."""
         return n
 
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
@@ -240,7 +240,7 @@ class JointHypothesis(Hypothesis):
         return places
 
     def encode_update(self, examples: Examples, n: int) -> int:
-        """Return the code n·K + r of an update by row n against its best competing class r."""
+        """Return n·K + r, the integer for an update by row n and its best competing class r."""
         competitors = self.lead(self._exact_scores(examples.X, n), examples.y[[n]])[1]
         return n * len(self.w) + int(competitors[0])
 
@@ -270,15 +270,14 @@ class JointHypothesis(Hypothesis):
 
     @functools.cached_property
     def _kinds(self) -> NDArray[np.intp]:
-        """For each label, the position of the first label that has equal weights."""
+        """For each label, the position of the first label whose weights equal its own."""
         rows = [(w + 0.0).tobytes() for w in self.w]  # −0 becomes 0
         return np.array([rows.index(row) for row in rows])
 
     def lead(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-        """Return each row's lead over its best competing class, and the position of that class.
+        """Return each row's own score minus its best competing score, and the competing class.
 
-        The lead is the score of the row's own label minus that of the competing class.
-
+        The own score is that for the row's label; the competing class is given by its position.
         `s` holds the scores of all labels, and y the position of each row's own label.
         """
         others, rows = s.copy(), np.arange(len(y))
@@ -288,7 +287,11 @@ class JointHypothesis(Hypothesis):
             return s[rows, y] - s[rows, r], r
 
     def _wrong(self, s: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.bool_], Any, Any]:
-        """Return a mask of misclassified rows, leads (see `lead`) and best competing classes."""
+        """Return a mask of the misclassified rows, and the score differences that decide them.
+
+        These are what `lead` returns: the score of each row's own label minus that of its best
+        competing class, and the position of that class.
+        """
         ahead, r = self.lead(s, y)
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 

@@ -367,7 +367,7 @@ class ColumnParts(strictjson.Parts):
         return self.number(value, where)
 
     def encoding(self, value: dict[str, Any], weights: list[Any] | None = None) -> Encoding:
-        """Read and check the columns, and collect their weights, if requested."""
+        """Return the checked encoding of the columns; append their weights to a list, if given."""
         listed = value.get("columns")
         if not isinstance(listed, list) or not (listed or "stream" in value):
             self.wrong('"columns"', "is not a list of columns")

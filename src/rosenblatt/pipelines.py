@@ -69,7 +69,7 @@ def transform_before_last(clf: Any, X: Any) -> tuple[Any, tuple[str, ...] | None
 
 @dataclass(frozen=True)
 class Feature:
-    """Input of the last step of a pipeline, as a function of one column.
+    """Input feature of a pipeline's last step, as a function of one original column.
 
     It is slope·x + offset for a number x, and offset + values[x] for a category x; an unknown
     category has the value 0. `fill` replaces a missing x.

@@ -113,7 +113,7 @@ def step(D, n):
 
 
 def size(D):
-    """Return the number of rows of D."""
+    """Return the number of rows of the data set D."""
     return len(D.label) if isinstance(D, Joint) else len(D.step)
 
 
@@ -165,9 +165,9 @@ def wrong(s, positive, zero):
 
 
 def mistake(D, n, w, zero):
-    """Return an integer code of the update if w misclassifies row n, else NONE.
+    """Return an integer that identifies the update if w misclassifies row n, else NONE.
 
-    The code is n itself or, with K > 2 labels, n·K + r for the best competing class r.
+    The integer is n itself or, with K > 2 labels, n·K + r for the best competing class r.
     """
     if isinstance(D, Joint):
         return mistake_joint(D, n, w, zero)
@@ -180,7 +180,7 @@ def mistake_of_two(D, n, w, zero):
 
 
 def mistake_joint(D, n, w, zero):
-    """Return n·K + r if w prefers a competing class r for row n, else NONE.
+    """Return n·K + r if w misclassifies row n, with r its best competing class, else NONE.
 
     If r and the row's own label have equal scores, `zero` decides: at 0 it is a mistake, at -1
     the earlier label is predicted, at +1 the later one.

@@ -78,7 +78,7 @@ class Scaling:
         return result
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Convert a hypothesis on scaled values to the original values."""
+        """Convert a linear classifier of scaled columns to one of the original columns."""
         w = hypothesis.w.copy()
         w[..., 1:] /= self.width
         if hypothesis.x0 != 0:
@@ -86,7 +86,7 @@ class Scaling:
         return replace(hypothesis, w=w)
 
     def unfold(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Convert a hypothesis on the original values to scaled values."""
+        """Convert a linear classifier of the original columns to one of scaled columns."""
         w = hypothesis.w.copy()
         w[..., 1:] *= self.width
         if hypothesis.x0 != 0:
@@ -143,7 +143,7 @@ class Spread:
         )
 
     def _convert(self, unit: Floats, center: Floats) -> Spread:
-        """Return the statistics with the sums of each column taken over (x - center) / unit."""
+        """Return the statistics with each column's sums recomputed for (x - center) / unit."""
         ratio, shift = self.unit / unit, center / unit
         move = self.shift * ratio - shift
         sums = self.sums * ratio

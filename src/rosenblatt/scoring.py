@@ -31,7 +31,7 @@ def scores_joint(D, w, S):
 
 
 def look(D, w, y, zero, share, least, seen):
-    """Mark each row as RIGHT, WRONG or UNDECIDED in `seen`, for two labels.
+    """For two labels, mark rows in `seen` as RIGHT, WRONG or, if rounding could matter, UNDECIDED.
 
     A row is UNDECIDED if its squared score is at most share²·‖w‖²·‖x‖² + least, because rounding
     errors could then decide its sign.
@@ -47,7 +47,7 @@ def look(D, w, y, zero, share, least, seen):
 
 
 def look_joint(D, w, y, zero, share, least, seen):
-    """Mark each row as RIGHT, WRONG or UNDECIDED in `seen`, for K > 2 labels."""
+    """For K > 2 labels, mark rows in `seen` as RIGHT, WRONG or, if rounding matters, UNDECIDED."""
     size = 0.0
     for k in range(D.K):
         size = max(size, squared_length(label_weights(D, w, k)))
@@ -103,7 +103,7 @@ def bind() -> None:
 
 
 def measuring_pass(D: Any, *others: Any) -> int:
-    """Estimate the number of multiplications to compute w·x and ‖x‖² of all rows of D."""
+    """Estimate the number of multiplications that w·x and ‖x‖² of all rows take."""
     return 4 * one_pass(D)
 
 

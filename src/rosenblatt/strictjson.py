@@ -278,7 +278,7 @@ class Parts:
         raise DataError(f"{self.name} is not a valid {self.kind}: {where} {what}.")
 
     def of_format(self, value: Any) -> dict[str, Any]:
-        """Return the value if its kind and format are right; else raise DataError."""
+        """Return the content of a file; raise DataError if its kind or format number is wrong."""
         found = kind_of_file(value)
         if found != self.kind:
             what = KINDS[found].description if found else f"not a {self.kind} of rosenblatt"

@@ -204,7 +204,7 @@ def _cells_as_floats(array: NDArray[Any], names: Names) -> Any:
 
 
 def is_missing(cell: Any) -> bool:
-    """Return whether a cell is a missing value: None, NaN, or pandas' NA and NaT."""
+    """Return whether a table entry is a missing value: None, NaN, or pandas' NA and NaT."""
     try:
         return cell is None or bool(cell != cell)
     except TypeError:  # pandas' NA is neither equal nor different
@@ -245,7 +245,7 @@ def to_dense(table: Any) -> NDArray[Any]:
 
 
 def sum_duplicates(table: Any) -> Any:
-    """Sum repeated entries of the same cell in a CSR matrix; return other tables unchanged."""
+    """Sum entries of a CSR matrix with equal row and column; return other tables unchanged."""
     if isinstance(table, np.ndarray) or table.has_canonical_format:
         return table
     copy = table.copy()
@@ -459,7 +459,7 @@ def first_changed(values: NDArray[Any], floats: NDArray[np.float64]) -> int | No
 
 
 def is_changed(cell: Any, number: float) -> bool:
-    """Return whether a cell is an integer that conversion to a double has changed.
+    """Return whether a table entry is an integer that its conversion to `number` has changed.
 
     Examples
     --------

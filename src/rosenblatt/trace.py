@@ -120,7 +120,7 @@ class Trace:
             yield w * unit
 
     def known_origin(self) -> Origin:
-        """Return the origin of the run; raise ValueError if the trace was loaded without it."""
+        """Return examples, w(0) and learning rate; raise ValueError if the trace lacks them."""
         if self.origin is None:
             raise ValueError("this trace was loaded without its examples; fit again to replay it.")
         return self.origin

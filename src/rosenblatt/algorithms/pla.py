@@ -293,7 +293,7 @@ def update_on_first_mistakes(walk: Walk) -> None:
 
 
 def _count_visits(order: Order, updated: Ints, ends: Ints) -> Ints:
-    """Count the visits to examples before each update, and append the total of all epochs."""
+    """Return the number of visits before each update and, last, the number in all epochs."""
     visits = np.empty(len(updated) + 1, dtype=np.int64)
     begun = np.arange(len(ends)) * len(order)
     np.add(
@@ -375,7 +375,7 @@ class Walk:
 
     @property
     def goes_on(self) -> bool:
-        """Whether mistakes may be left and the budget allows another update."""
+        """Whether mistakes may remain and the budget allows another update."""
         left = not self.confirmed and self.epochs_left > 0 and self.updates_left > 0
         return left and (self.work < clock.CHEAP or not self.deadline.over)
 
@@ -433,7 +433,7 @@ class Walk:
         return self.updates_left > 0
 
     def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return a copy of w, an empty trace and the visit limit, for use by a compiled loop."""
+        """Return a copy of w, an empty trace and the maximum number of visits of a kernel call."""
         visits = max(1, WORK_PER_CALL // self.examples.entries_per_row)
         size = min(visits, updates, 2**16)
         trace = np.empty(size, dtype=self.examples.row_type)
@@ -534,7 +534,7 @@ class Walk:
             self.record(w, trace, ends, not ends_epoch, np.arange(2), (block, first))
 
     def run(self, reason: Reason | None = None, look: bool = True) -> Run:
-        """Return the result of the run, and count its mistakes if `look` is true.
+        """Return the result of the run; count the mistakes of its weights if `look` is true.
 
         After Ctrl-C, mistakes in a file are not counted, because this takes a pass.
         """

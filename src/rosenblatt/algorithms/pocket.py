@@ -197,7 +197,7 @@ class PocketWalk(Walk):
 
     @property
     def goes_on(self) -> bool:
-        """Whether mistakes may be left, the budget allows an update, and no stop is requested."""
+        """Whether mistakes may remain, the budget allows an update, and no stop is requested."""
         return super().goes_on and self.stop is None
 
     @property
@@ -215,12 +215,15 @@ class PocketWalk(Walk):
         return most - sum(map(len, self.kept))
 
     def allocate(self, updates: int) -> tuple[Floats, Ints, int]:
-        """Return a copy of w, an empty trace and the visit limit, for use by a compiled loop."""
+        """Return a copy of w, an empty trace and the maximum number of visits of a kernel call."""
         most = updates if self.plan.ratchet else min(updates, self.at_once)
         return super().allocate(most)
 
     def accept(self, updated: Ints, block: Examples) -> int:
-        """Evaluate w after each update made by a compiled loop; return how many updates to keep.
+        """Evaluate w after each update of a compiled loop; return how many the run includes.
+
+        These are all updates, unless the run ends before the last one: because the budget is used
+        up, w makes no mistake, or Ctrl-C was pressed.
 
         With Gallant's ratchet, `_ratchet` evaluates w.
         """
@@ -258,7 +261,7 @@ class PocketWalk(Walk):
             self.flush()
 
     def consider(self, w: Floats, t: int) -> bool:
-        """Put w(t) into the pocket if it makes fewer mistakes; return whether it did."""
+        """Store w(t) as the best weights if it makes fewer mistakes, and return whether it does."""
         mistakes = self.judge.alone(w)
         better = mistakes < self.pocket.mistakes
         if better:
@@ -282,7 +285,7 @@ class PocketWalk(Walk):
         self.kept, self.t = [], self.t + last
 
     def pocket_run(self) -> PocketRun:
-        """Return the result of the run, with the exact mistakes of the best weights."""
+        """Return the result of the run, with the number of mistakes of the best weights."""
         best, mistakes = self.hypothesis(self.pocket.w), self.pocket.mistakes
         if self.in_memory and self.examples.weights is not None:
             mistakes = len(best.mistakes(self.examples))

@@ -39,7 +39,7 @@ def no_such_row(n: Any) -> ProofError:
 
 @contextmanager
 def refuse_other_data() -> Iterator[None]:
-    """Raise ProofError in place of a ValueError about the data in a `with` block.
+    """Turn a ValueError about the data, raised in the `with` block, into a ProofError.
 
     No proof is ever made about data with invalid numbers, labels, weights or shapes, so the proof
     is about other data. Arguments of a wrong type stay TypeErrors.
@@ -151,12 +151,15 @@ def claim_mistakes(count: int) -> str:
 
 
 def claim_weight(weight: Fraction) -> str:
-    """Return the claim that the mistakes of every w weigh at least `weight`."""
+    """Return the claim that every w makes mistakes of total sample weight at least `weight`."""
     return f"mistakes that weigh at least {weight}"
 
 
 def parse_claim(claim: Any, weighs: bool) -> Fraction | None:
-    """Return the claimed number (if `weighs`: weight) of mistakes; None for other claims."""
+    """Read the number of mistakes from a claim; return None for any other claim.
+
+    With `weighs`, read the total sample weight of the mistakes instead.
+    """
     found = CLAIMED.fullmatch(claim) if isinstance(claim, str) else None
     if found is None or (found[2] is not None) != weighs:
         return None

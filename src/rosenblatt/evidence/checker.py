@@ -116,8 +116,8 @@ def _check_shape(proof: Proof) -> None:
         raise ProofError("a proof by enumeration has no tree and no duplicates; this one has some.")
     if any(one.rest for one in proof.conflicts) and (others or proof.sample_weight_digest):
         raise ProofError(
-            "a conflict with `rest` (one multiplier for all rows that are not listed) is not allowed "
-            "in a proof with a tree, duplicates or sample weights."
+            "a conflict with `rest` (one multiplier for all rows that are not listed) is not "
+            "allowed in a proof with a tree, duplicates or sample weights."
         )
 
 
@@ -148,7 +148,7 @@ def fingerprint(examples: Examples) -> str:
 
 
 def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
-    """Begin a digest of the data, with the shape and the labels.
+    """Begin the fingerprint of the data with a digest of their shape and labels.
 
     Hash codes of the rows are added later.
     """
@@ -177,7 +177,7 @@ class WeightDigest:
 
     @property
     def text(self) -> str:
-        """Digest of all weights as text, or '' without weights."""
+        """Digest of all sample weights as text, or '' if there are none."""
         return "" if self.power is None else self.sum.hexdigest()
 
 
@@ -241,7 +241,8 @@ class Evidence:
     def check(self, again: Blocks | None = None) -> bool:
         """Return True if the evidence proves the claim, otherwise raise ProofError.
 
-        A claim that an enumeration of cells showed is confirmed by another one, of `again`.
+        A claim that an enumeration of all cells showed is confirmed by another enumeration, of the
+        rows `again`; without these, it is refused.
         """
         proof, x0 = self.proof, bool(self.proof.x0)
         _check_shape(proof)
@@ -275,7 +276,10 @@ class Evidence:
         return True
 
     def _enumerate(self, again: Blocks | None) -> None:
-        """Check the claim by enumerating all cells; raise ProofError if `again` is None."""
+        """Confirm a claim that only an enumeration of all cells shows, by enumerating again.
+
+        `again` has the rows to enumerate; if the caller passes None, raise ProofError.
+        """
         from rosenblatt.algorithms.cells import few_cells, none_cheaper
 
         if again is None:
@@ -296,12 +300,16 @@ class Evidence:
 
     @property
     def _need(self) -> int:
-        """Claimed cost of mistakes in multiples of the unit of the sample weights, rounded up."""
+        """Claimed number of mistakes, or their claimed total sample weight as an integer.
+
+        The integer counts multiples of the largest power of two that divides all sample weights.
+        A fraction is rounded up.
+        """
         cost = parse_claim(self.proof.claim, bool(self.proof.sample_weight_digest)) or Fraction(0)
         return math.ceil(cost / Fraction(2) ** (self.sample_weights.power or 0))
 
     def _check_mistakes(self) -> None:
-        """Check that the conflicts and the tree prove the claimed cost of mistakes."""
+        """Check that conflicts and tree prove the claimed number or weight of mistakes."""
         proof, listed = self.proof, self.listed
         weighted = listed if proof.sample_weight_digest else replace(listed, weights=None)
         each = Costs.of(weighted, self.sample_weights.power).each.tolist()
@@ -385,7 +393,7 @@ def check_products(
 
 
 def _check_rows(proof: Proof, n_rows: int) -> None:
-    """Check that the rows named in a proof exist, and that none is named too often.
+    """Check that a proof names only rows that exist, and repeats rows only where allowed.
 
     Groups of equal rows are disjoint, each with two or more rows in order; conflicts name only the
     first of each. A conflict lists each row once, with a positive multiplier. Without a tree, no
@@ -447,7 +455,7 @@ def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:
 def check_sum(
     conflict: Conflict, listed: Examples, rest: Total, column_name: Callable[[int], str]
 ) -> None:
-    """Check that multipliers times signed rows sum to zero in every column."""
+    """Check that signed rows of a conflict, times multipliers, sum to zero in every column."""
     others, unit = rest
     places = np.searchsorted(listed.row_numbers, conflict.rows)
     sums = sum_multiples(conflict.multipliers, listed, places, unit)

@@ -76,7 +76,7 @@ class Watch:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Separated rows of a regression, and as their proof a direction γ and multipliers."""
+    """Separated rows of a regression, with a proof: a direction γ and multipliers of the rows."""
 
     separated: Mask  # whether each row is separated
     direction: Vector = ()  # γ: positive on separated rows, zero on the others
@@ -93,7 +93,7 @@ def deadline_of(constraints: Constraints, watch: Watch) -> Deadline:
 
 
 def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
-    """Find which signed rows are separated, with a proof in exact arithmetic.
+    """Find which signed rows ±x of a regression are separated, with a proof in exact arithmetic.
 
     If time runs out, `reason` says so, and the result has the rows that are known by then.
 
@@ -135,9 +135,9 @@ def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
 
 
 def direction_of(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
-    """Return a direction that is positive on every separated row, or None if undecided.
+    """Find γ with γ·z > 0 on all separated rows z and γ·z = 0 on all others; None if undecided.
 
-    It is all zeros if no row is separated; with `row`, also if that row is not separated.
+    It is all zeros if no row is separated; if `row` is given, also if that row is not separated.
     """
     signed, carried = _without_pinned(constraints, watch.deadline)
     weights = reduce_faces(signed, carried, watch, row=row).weights
@@ -147,9 +147,10 @@ def direction_of(constraints: Constraints, watch: Watch, row: int | None = None)
 def _without_pinned(
     constraints: Constraints, deadline: Deadline
 ) -> tuple[SignedRows, list[Alternative]]:
-    """Restrict the signed rows to directions that are zero on all pinned rows.
+    """Project the span of the pinned rows out of the signed rows ±x of a regression.
 
-    Returns also a basis of the pinned rows, with multipliers of 0.
+    What is left are the conditions on directions γ with γ·z = 0 on every pinned row z. Also returns
+    pinned rows that span all pinned rows, with multipliers of 0.
     """
     examples = constraints.examples
     signed = SignedRows.even(examples, deadline=deadline)
@@ -161,10 +162,10 @@ def _without_pinned(
 def extend_span(
     signed: SignedRows, among: Ints, spanning: list[int]
 ) -> tuple[list[int], SignedRows]:
-    """Add independent rows to `spanning` until all rows in `among` are in their span.
+    """Add rows to a list of independent rows until their span contains all rows in `among`.
 
-    The span of `spanning` has been projected out of `signed`. Returns the rows, and the signed rows
-    after the whole span is projected out.
+    The list is `spanning`, whose span has been projected out of `signed`. Returns the longer list,
+    and the signed rows after its span is projected out.
     """
     while signed.alive is not None and len(left := among[signed.alive[among]]):
         few = left[:: max(1, len(left) // (signed.dimension + SPARE))].tolist()
@@ -180,7 +181,7 @@ def explain_end(end: BaseException) -> str:
 
 
 def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | None:
-    """Find the separated rows of a sparse design; return None if integers grow too large."""
+    """Find the separated rows of a sparse design; return None if exact integers get too large."""
     examples, pinned = constraints.examples, constraints.pinned
     deadline = deadline_of(constraints, watch)
     Z = sparse.csr_array(examples.X, dtype=np.float64, copy=True)
@@ -222,7 +223,11 @@ class _Decided(NamedTuple):
 
 
 def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Find the separated rows of a sparse matrix; return None if integers grow too large."""
+    """Find all rows z of a sparse matrix W with z·g > 0 for some g that has W·g ≥ 0.
+
+    These rows are separated. On a pinned row, z·g has to be 0. Returns None if exact integers get
+    too large or a linear program has no solution.
+    """
     alive = (np.diff(W.indptr) > 0) & ~pinned
     g: NDArray[Any] = np.zeros(W.shape[1], dtype=object)
     separated = np.zeros(W.shape[0], dtype=bool)
@@ -246,7 +251,10 @@ def _decide(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
 
 
 def _decide_remaining(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | None:
-    """Find the separated rows of a matrix whose columns all have entries of both signs."""
+    """Find separated rows among those that the signs in single columns do not decide.
+
+    Returns None if exact integers get too large or a linear program has no solution.
+    """
     deadline.check()
     scale = sparse.diags_array(1 / np.maximum(abs(W).max(axis=0).toarray().ravel(), 1e-300))
     scaled = (W @ scale).tocsr()
@@ -276,7 +284,11 @@ def _decide_remaining(W: Any, pinned: Mask, deadline: Deadline) -> _Decided | No
 
 
 def _one_sign_directions(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[NDArray[Any], Mask]]:
-    """Yield directions along columns whose entries have one sign, and the rows they separate."""
+    """Find columns with entries of one sign; yield a direction and the rows that it separates.
+
+    These rows are removed and the search is repeated, because the entries that are left in other
+    columns may then have one sign.
+    """
     alive = alive.copy()
     fixed = np.bincount(W[np.flatnonzero(pinned)].indices, minlength=W.shape[1]) > 0
     while alive.any():
@@ -295,7 +307,7 @@ def _one_sign_directions(W: Any, alive: Mask, pinned: Mask) -> Iterator[tuple[ND
 
 @one_blas_thread()
 def _fit_logistic(W: Any, deadline: Deadline) -> Floats | None:
-    """Fit a logistic regression to signed rows; return its residuals, or None if it diverges.
+    """Fit a logistic regression to signed rows ±x; return residuals, or None if it diverges.
 
     At finite estimates the gradient Σ λ z is zero, where λ = 1 / (1 + exp(z·β)). So the residuals λ
     are multipliers, and they show that every row overlaps.
@@ -316,7 +328,7 @@ def _fit_logistic(W: Any, deadline: Deadline) -> Floats | None:
 
 
 def _solve_program(W: Any, pinned: Mask, deadline: Deadline) -> tuple[Mask, Floats] | None:
-    """Propose separated rows, and multipliers of all other rows, by a linear program.
+    """Solve a linear program that proposes separated rows, and multipliers of all other rows.
 
     It maximizes Σ min(λ, 1) subject to Σ λ z = 0, with λ ≥ 0 unless a row is pinned. At the
     maximum λ is 0 if a row is separated, and at least 1 if it overlaps.
@@ -380,7 +392,7 @@ def _minimize(
 def _exact_multipliers(
     W: Any, floats: Floats, pinned: Mask, deadline: Deadline
 ) -> list[int] | None:
-    """Round multipliers to integers for which the rows sum to zero exactly, or return None.
+    """Round multipliers to integers with which the rows of W sum to exactly zero, or return None.
 
     The integers are positive, except those of pinned rows.
     """
@@ -401,7 +413,7 @@ def _exact_multipliers(
 
 
 def _find_positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | None:
-    """Find an integer combination of basis vectors that is positive on every row of W, or None."""
+    """Find an integer combination v of basis vectors with z·v > 0 on every row z of W, or None."""
     V = integer_products(W, basis, deadline)
     if V is None:
         return None
@@ -429,7 +441,10 @@ def _find_positive(W: Any, basis: Any, deadline: Deadline) -> NDArray[Any] | Non
 
 
 def _add_direction(W: Any, rows: Ints, g: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-    """Add direction `step` to a multiple of g that keeps the sum positive on `rows` of W."""
+    """Return k·g + step, with an integer k so large that z·(k·g + step) > 0 on the given rows z.
+
+    The rows are those of W with the indices `rows`; they have z·g > 0.
+    """
     if len(rows) == 0:
         return np.asarray(g + step)
     have, change = exact_products(W[rows], g), exact_products(W[rows], step)

@@ -141,10 +141,10 @@ def reduce_faces(
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
-    """Project out rows that sum to zero with positive multipliers, as long as there are any.
+    """Project out rows that sum to zero with positive multipliers, until there are none.
 
-    `steps` lists the rows and multipliers of the steps so far; new ones are appended. With
-    `row`, stop once that row is projected out.
+    Each round is one step of facial reduction. `steps` lists the rows and multipliers of the steps
+    so far; new ones are appended. With `row`, stop once that row is projected out.
     """
     first: Point | None = None
     while signed.alive is None or (signed.alive.any() if row is None else signed.alive[row]):
@@ -227,7 +227,11 @@ def find_conflict_or_weights(
 
 
 def resolve(signed: SignedRows, point: Point) -> Alternative | None:
-    """Find exact weights or multipliers, starting from the float solver's result."""
+    """Turn the float solver's result into exact separating weights or exact multipliers.
+
+    With the multipliers, which are positive, rows sum to zero. The result is None if exact
+    arithmetic would take too many steps.
+    """
     found = find_separator(signed, point)
     if found is not None:
         return found
@@ -246,7 +250,7 @@ def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
 
 
 def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
-    """Round separating weights to integers of the fewest digits that separate."""
+    """Round separating weights to the shortest integers that still separate the rows."""
     w = found.weights
     if not found.rounded:
         shorter = (round_to_bits(w, bits) for bits in BITS)
@@ -261,7 +265,7 @@ def round_to_bits(w: Fractions, bits: int) -> Fractions:
 
 
 def _find_zero_row(signed: SignedRows) -> list[Alternative]:
-    """Find a row of zeros, a conflict by itself; return a list of it, or an empty list."""
+    """Find a row of zeros, which is a conflict by itself; return a list of at most one."""
     if signed.examples.x0:
         return []
     zero = np.flatnonzero(np.asarray((signed.examples.X != 0).sum(axis=1)).ravel() == 0)
@@ -269,7 +273,7 @@ def _find_zero_row(signed: SignedRows) -> list[Alternative]:
 
 
 def divide_out(signed: SignedRows, steps: Sequence[Alternative]) -> SignedRows:
-    """Project out the span of some rows, and drop all rows that lie within it.
+    """Project the linear span of some rows out of all rows; drop the rows that vanish.
 
     Rows that do not vanish are alive. A random direction is orthogonal to vanishing rows only; if
     chance calls a row vanished that is not, the proof does not hold, and proofs are checked.
@@ -333,7 +337,7 @@ def join_multipliers(
 
 
 def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
-    """Express rows as linear combinations of independent rows that span them."""
+    """Return the coefficients of rows as linear combinations of the independent `basis`."""
     at = np.array(independent_columns(basis))
     right = take_columns(rows, at).transpose()
     table: list[Fractions] = (

@@ -100,7 +100,7 @@ class ReducedModel:
 
 @dataclass(frozen=True, eq=False)
 class LimitingModel:
-    """Model in which separated rows no longer matter; its fit has the finite estimates."""
+    """Model without the separated rows of a regression; its fit gives the finite estimates."""
 
     family: str
     names: tuple[Name, ...]
@@ -135,7 +135,7 @@ class LimitingModel:
         return cls(regression.family, regression.names, reasons, data, none, components, work)
 
     def cost(self, fits: int = 1) -> float:
-        """Estimate how many multiplications it takes to fit the model `fits` times."""
+        """Estimate the number of multiplications that are needed to fit the model `fits` times."""
         width, entries = float(len(self.names)), int(self.data.X.size)
         return fits * 20 * width * (entries + width**2)
 
@@ -207,7 +207,7 @@ class LimitingModel:
         return found
 
     def _is_inside(self, rows: NDArray[np.intp], Z: Any, b: Array) -> bool:
-        """Return whether fitted probabilities are at most 1, which a log link does not ensure."""
+        """Return whether all fitted probabilities are at most 1; a log link does not ensure it."""
         if self.data.link != "log":
             return True
         return bool((Z @ b + self._weights_and_offset(rows)[1]).max() <= 1e-9)
@@ -335,7 +335,7 @@ class LimitingModel:
         return [j for j, name in enumerate(self.names) if self.reasons[name] == FINITE]
 
     def _rows(self, *, limit: bool) -> NDArray[np.intp]:
-        """Return the row numbers of the whole regression or, if `limit`, of its limiting model."""
+        """Return the numbers of all rows or, if `limit` is true, of those in the limiting model."""
         if not limit:
             return np.arange(self.data.X.shape[0])
         if self.components is not None:
@@ -346,14 +346,17 @@ class LimitingModel:
         return np.flatnonzero(possible > (self.family == "multinomial"))
 
     def _groups(self, *, limit: bool) -> NDArray[np.intp] | None:
-        """Return the matched set or stratum of each row, or None if the family has neither."""
+        """Return the matched set or stratum of each row, or None if the family has neither.
+
+        If `limit` is true, these are the smaller sets or strata of the limiting model.
+        """
         if self.components is None or limit:
             return self.components
         whole = np.zeros(len(self.components), dtype=np.intp)
         return whole if self.data.groups is None else self.data.groups
 
     def _basis(self, rows: NDArray[np.intp], *, limit: bool) -> tuple[Any, Array]:
-        """Compute a well-scaled basis of the design's columns, restricted to `rows`.
+        """Compute a well-scaled basis of the design's column space, restricted to the given rows.
 
         It is orthogonal if the columns are few and dense, else the columns themselves, scaled. Also
         returns the matrix that maps coefficients of these columns to those of the design.
@@ -380,7 +383,7 @@ class LimitingModel:
         return Z[:, :rank] * size, scale[:, None] * T * size
 
     def _possible(self, *, limit: bool) -> Mask:
-        """Return a mask of the labels or thresholds that count in the likelihood of each row.
+        """Return, for each row, a mask of the labels or thresholds that affect its likelihood.
 
         It has a column per label (multinomial), or two for the thresholds above and below the
         row's label (ordinal).
@@ -399,10 +402,10 @@ class LimitingModel:
     def _likelihood(
         self, rows: NDArray[np.intp], *, limit: bool
     ) -> tuple[Evaluate, Array, Array, Any]:
-        """Return the log-likelihood function of some rows, and a point to start from.
+        """Return the log-likelihood of some rows as a function, and its argument to start from.
 
-        Also returns the matrix that maps its arguments to the coefficients, and the columns that
-        it multiplies.
+        The argument is a vector of coefficients of a basis of the design's columns. Also returns
+        the matrix that maps it to the coefficients of the design, and the basis.
         """
         (Z, T), data, family = self._basis(rows, limit=limit), self.data, self.family
         start = np.zeros(T.shape[1])
@@ -476,7 +479,10 @@ def _independent_columns(X: Array) -> list[int]:
 
 
 def _identified(information: Array) -> Array | None:
-    """Return unit vectors for the identified coefficients, or None if all are identified."""
+    """Return a matrix that selects the identified coefficients, or None if all are identified.
+
+    Its columns are unit vectors.
+    """
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
     scaled = information * scale * scale[:, None]
     _, order, rank, _ = linalg.lapack.dpstrf(scaled, 1e-11)
@@ -488,7 +494,7 @@ def _identified(information: Array) -> Array | None:
 def _compute_bound(
     evaluate: Evaluate, start: Array, row: Array, free: Array, least: float
 ) -> tuple[float, Array]:
-    """Compute the lower profile-likelihood bound of row·b for coefficients b.
+    """Compute the lower profile-likelihood bound of a linear function row·b of coefficients b.
 
     Returns the bound, at which the profile log-likelihood is `least`, and b. The profile is concave
     and rises, so Newton's method never passes the root from below.

@@ -73,7 +73,7 @@ class Design(NamedTuple):
 
 
 class RiskSets(NamedTuple):
-    """Event times of a Cox regression, numbered in order of stratum and time."""
+    """Event times of a Cox regression as indices, which are sorted by stratum and time."""
 
     times: Ints  # event time of each signed row; -1 for a row that only makes columns equal
     last: Ints  # for each event time, the last event time of its stratum
@@ -122,7 +122,7 @@ class SignedRegression:
         return places
 
     def rows_of(self, chosen: Mask, *, later: bool = False) -> Ints:
-        """Return the rows of the data that the chosen signed rows ±x were made from.
+        """Return the numbers of the data rows that the signed rows in the mask `chosen` come from.
 
         For a Cox regression, these are the events whose risk set a chosen row compares. With
         `later`, earlier events of the stratum are included: their risk sets have the same rows.
@@ -237,7 +237,7 @@ def sign_regression(
 
 
 def _number_groups(groups: Any, n: int, family: str) -> Ints | None:
-    """Return the group of each row as an index, or None if no groups are given."""
+    """Return the group of each row as an integer from 0, or None if no groups are given."""
     given = Parameter("groups")
     if groups is None:
         if family == "conditional":
@@ -273,7 +273,7 @@ def _read_column(values: Any, n: int, name: str, what: str) -> NDArray[Any]:
 
 
 def _to_shares(y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert numbers of successes and failures to shares of successes and numbers of trials."""
+    """Convert successes and failures to the share of successes and the number of trials per row."""
     counts = _to_floats(as_column(y), "binomial")
     problem = "a number of successes or failures is negative; give numbers from 0 up."
     _refuse_rows((counts < 0).any(axis=1), lambda row: problem)
@@ -303,7 +303,11 @@ def _sign_each(X: Any, names: tuple[str, ...], y: NDArray[Any], family: str) -> 
 
 
 def _sign_binomial(y: NDArray[Any]) -> tuple[NDArray[np.int8], Mask]:
-    """Return -1 or +1 for each label or share, and a mask of shares strictly between 0 and 1."""
+    """Return the sign of each target (no: -1, yes: 1), and a mask of proportions between 0 and 1.
+
+    y has two labels, or proportions of yes from 0 to 1. Each proportion above 0 has the sign 1. The
+    mask excludes the proportions 0 and 1.
+    """
     if y.dtype.kind in "fiu":
         shares = _to_floats(y, "binomial")
         if ((shares >= 0) & (shares <= 1)).all():
@@ -360,7 +364,7 @@ def _refuse_rows(wrong: Any, describe: Callable[[int], str]) -> None:
 
 
 def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Find the labels of y in sort order, and the label of each row as an index.
+    """Return the sorted labels of y, and for each row the index of its label among them.
 
     Labels such as 2.0 become integers.
     """
@@ -371,7 +375,7 @@ def _index_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
-    """Create a signed row for each row and each label other than its own."""
+    """Create the signed rows ±x of a multinomial regression: one per row and competing class."""
     labels, codes = _index_classes(y)
     if len(labels) < 2:
         raise ValueError(
@@ -386,10 +390,10 @@ def _sign_multinomial(X: Any, names: tuple[str, ...], y: NDArray[Any]) -> Rows:
 
 
 def _sign_ordinal(X: Any, names: tuple[str, ...], kind: Any, y: NDArray[Any]) -> Rows:
-    """Create two signed rows per row, for the thresholds below and above its label.
+    """Create the signed rows of an ordinal regression, which compare rows with thresholds.
 
-    The labels have the order of their type `kind` if it is an ordered category, else they are
-    sorted.
+    A row has one for the threshold below its label and one for that above, if any. The labels
+    have the order of their type `kind` if it is an ordered category, else they are sorted.
     """
     labels, codes = _index_classes(y)
     if getattr(kind, "ordered", False) or type(kind).__name__ == "Enum":
@@ -477,7 +481,7 @@ def _sign_cox(
 
 
 def _sign_conditional(X: Any, names: tuple[str, ...], y: NDArray[Any], codes: Ints | None) -> Rows:
-    """Create a signed row for each pair of a case and a control in a matched set."""
+    """Create a signed row for each pair of a case and a control that are in one matched set."""
     assert codes is not None
     sign, pinned = _sign_binomial(y)
     _refuse_rows(pinned, lambda row: "the family 'conditional' needs 0 or 1, not a proportion.")
@@ -562,7 +566,7 @@ def join_columns(tables: list[Any]) -> Any:
 
 
 def encode_dummies(codes: NDArray[np.intp], count: int, first: int) -> Any:
-    """Encode levels as dummy columns of zeros and ones, from level `first` on."""
+    """Encode levels as columns of zeros and ones; the levels below `first` have no column."""
     from scipy import sparse
 
     n = len(codes)

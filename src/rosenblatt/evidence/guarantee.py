@@ -54,7 +54,7 @@ class Guarantee:
 
     @property
     def bound(self) -> float | None:
-        """R²/rho², or None if the weights misclassify an example."""
+        """Maximum number of updates, R²/rho²; None if the weights misclassify an example."""
         return novikoff_bound(self.radius, self.margin)
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class Guarantee:
 
     @property
     def advice(self) -> str | None:
-        """Advice to scale the columns, or None if scaling would not lower the bound much."""
+        """Advice to scale the columns, or None if that would not lower the update bound much."""
         before, after = self.bound, None if self.scaled is None else self.scaled.bound
         if before is None or after is None or before < WORTH_SAYING * after:
             return None
@@ -117,19 +117,22 @@ class Squeeze:
 
     @property
     def inner_holds(self) -> NDArray[np.bool_]:
-        """Whether w_f·w(t), with separating weights w_f, reaches its lower bound, for each t."""
+        """For each t, whether w_f·w(t) is at least its lower bound in the convergence proof.
+
+        w_f are the separating weights of the proof.
+        """
         bound = _rounding_bound(self.inner_least, self.inner)
         return np.asarray(self.inner >= self.inner_least - bound)
 
     @property
     def squared_holds(self) -> NDArray[np.bool_]:
-        """Whether ‖w(t)‖² stays within the upper bound of the convergence proof, for each t."""
+        """For each t, whether ‖w(t)‖² is at most its upper bound in the convergence proof."""
         bound = _rounding_bound(self.squared_most, self.squared)
         return np.asarray(self.squared <= self.squared_most + bound)
 
     @property
     def holds(self) -> bool:
-        """Whether both inequalities hold at every t."""
+        """Whether both inequalities of the convergence proof hold after every update."""
         return bool(self.inner_holds.all() and self.squared_holds.all())
 
     def _repr_html_(self) -> str:
@@ -156,7 +159,7 @@ def guarantee(
     intercept_scaling: float = 1.0,
     sample_weight: Any = None,
 ) -> Guarantee:
-    """Compute the bound of the convergence theorem from weights that separate.
+    """Compute the upper bound R²/rho² on the updates of PLA, given weights that separate.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def as_integers(numbers: NDArray[np.float64], unit: int) -> list[int]:
 
 
 def mantissas(numbers: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Split floats into 53-bit integers m and exponents e: each is m·2^(e - 53)."""
+    """Split floats into 53-bit integers m and exponents e: each float is m·2^(e - 53)."""
     fractions, exponents = np.frexp(numbers)
     return np.ldexp(fractions, 53).astype(np.int64), exponents
 
@@ -92,7 +92,7 @@ def unit_of(examples: Examples) -> int:
 
 
 def is_quick(examples: Examples, most: int) -> bool:
-    """Return whether exact arithmetic is fast: few entries, of similar magnitudes.
+    """Return whether exact arithmetic on the data is fast: few numbers of similar magnitude.
 
     Integers are long where exponents differ much, and the time grows with the square of the length.
     """
@@ -146,7 +146,7 @@ def product_signs(
 def _drop_zero_weights(
     weights: Sequence[int], examples: Examples
 ) -> tuple[Sequence[int], Examples]:
-    """Drop the columns of weight zero from a dense table if most are zero."""
+    """Drop the columns of weight 0 from a dense table if half or more of the weights are 0."""
     first = int(bool(examples.x0))
     used = [j for j, v in enumerate(weights[first:]) if v]
     X = examples.X
@@ -159,7 +159,7 @@ def _drop_zero_weights(
 def _filter_signs(
     X: Any, y: NDArray[np.int8], w: NDArray[np.float64], x0: float, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute signed scores y·(w·x) in floats, and whether each sign is certain.
+    """Compute signed scores in floats, and a mask of those whose sign is safe from rounding.
 
     D products of weights that were rounded once, summed in any order, are off by at most
     (D + 2)·u·Σ|w||x|, which (D + 2)·u·‖w‖·‖block‖ bounds; four times that covers the rounding
@@ -222,7 +222,7 @@ def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
 
 
 def add_totals(totals: Sequence[Total]) -> Total:
-    """Add up column sums in different units; the result is in the smallest of the units."""
+    """Add up column sums in different units (powers of two); convert to the smallest unit."""
     unit = min(total[1] for total in totals)
     columns = zip(*([v << (u - unit) for v in sums] for sums, u in totals), strict=True)
     return [sum(column) for column in columns], unit
@@ -379,7 +379,7 @@ add_up_bits = Kernel(codes_of_bits, work=one_pass)
 def contradictions(
     examples: Examples, rows: Rows | None = None, codes: Codes | None = None
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield (positive rows, negative rows) of each group with equal features but both labels.
+    """Yield (positive rows, negative rows) of each group of equal rows with both labels.
 
     All rows are searched, or those that are given. Hash codes may be the same by chance, so the
     rows themselves are compared.
@@ -431,7 +431,7 @@ def group_equal_rows(
 
 @functools.lru_cache(maxsize=8)
 def _odd_constants(count: int) -> Codes:
-    """Return pseudorandom odd 64-bit integers to multiply the bits of numbers by."""
+    """Return a pseudorandom odd 64-bit factor for each column, used in the hash codes."""
     z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

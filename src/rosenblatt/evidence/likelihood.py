@@ -76,7 +76,7 @@ def maximize(
 
 
 def solve(J: Array, g: Array) -> Array:
-    """Solve J·step = g for a symmetric matrix J that may be numerically singular."""
+    """Solve J·x = g for x; the symmetric matrix J may be numerically singular."""
     scale = 1 / np.sqrt(np.maximum(np.diag(J), 1e-300))
     scaled = J * scale * scale[:, None]
     for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-6, 1e-3):
@@ -91,7 +91,7 @@ def solve(J: Array, g: Array) -> Array:
 
 
 def gram(Z: Any, weights: Array, other: Any = None) -> Array:
-    """Compute Z' diag(weights) other, where `other` is Z by default."""
+    """Compute the weighted Gram matrix Z'·diag(weights)·Z, or Z'·diag(weights)·other if given."""
     other = Z if other is None else other
     if not isinstance(Z, np.ndarray):
         return np.asarray((Z.T @ (sparse.diags_array(weights) @ other)).toarray())
@@ -117,13 +117,13 @@ def glm(Z: Any, y: Array, weights: Array, offset: Array, terms: Terms) -> Evalua
 
 
 class Gram:
-    """Solver of Z' diag(weights) Z·step = g by conjugate gradients, for many sparse columns."""
+    """Solver of Z'·diag(weights)·Z·x = g by conjugate gradients, for a Z of many sparse columns."""
 
     def __init__(self, Z: Any) -> None:
         self.Z, self.T, self.squares = Z, Z.T.tocsr(), (Z * Z).T.tocsr()
 
     def solve(self, weights: Array, g: Array, accuracy: float, steps: int) -> Array:
-        """Solve Z' diag(weights) Z·step = g to a given accuracy, in at most `steps` iterations."""
+        """Solve Z'·diag(weights)·Z·x = g for x to `accuracy`, in at most `steps` iterations."""
         diagonal, shape = np.maximum(self.squares @ weights, 1e-300), (len(g), len(g))
         matrix = LinearOperator(shape, lambda v: self.T @ (weights * (self.Z @ v)))
         inverse = LinearOperator(shape, lambda v: v / diagonal)
@@ -299,7 +299,7 @@ def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest
 
 
 class Strata:
-    """Rows of each stratum of a Cox model, from the last time to the first, with tied events."""
+    """Rows of each stratum of a Cox model, sorted from last to first time, and its tied events."""
 
     def __init__(
         self, time: Array, event: NDArray[np.bool_], strata: NDArray[np.intp], weights: Array
@@ -394,7 +394,7 @@ def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> E
 
 
 def inclusion(w: Array, m: int) -> tuple[float, Array, Array]:
-    """Compute how likely a random subset of m rows includes each row and each pair of rows.
+    """Compute the probability that a random set of m rows includes each row, and each pair.
 
     The probability of a subset is proportional to the product of its numbers in w. Returns the sum
     of these products, the probability of each row, and a matrix of the probabilities of pairs.

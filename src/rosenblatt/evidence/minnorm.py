@@ -41,7 +41,7 @@ ADMISSIONS = 64  # consecutive rows admitted without progress: rounding must be 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Best solution of the solver so far: weights, bounds on the margin, active set."""
+    """Best solution of the minimum-norm solver: weights, bounds on the margin, active set."""
 
     w: Floats  # weights; zeros if the convex hull seems to contain the origin
     lower: float  # the margin of w, in the unit of the scaled rows
@@ -60,7 +60,7 @@ ProgressCallback = Callable[[Point, int], None]
 
 
 class SolverProgress(StatusLine):
-    """Status line of a long run of the solver, with its latest solution."""
+    """Status line of the minimum-norm solver in a long run, with its latest solution."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +113,10 @@ def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Po
 
 
 class ActiveSet(NamedTuple):
-    """Active set of the solver, in arrays with space for more members."""
+    """Active set of the minimum-norm solver: its rows, multipliers and Cholesky factor.
+
+    The arrays have space for more members.
+    """
 
     members: Rows  # positions in the working set
     u: Floats  # multipliers of the members
@@ -169,7 +172,7 @@ class WorkingSet:
         return True
 
     def solve(self) -> bool:
-        """Find the minimum-norm point of the working set; return whether it is not 0.
+        """Find the minimum-norm point of the working set; return False if it is the origin.
 
         Return False as well where rounding ends the search.
         """
@@ -241,7 +244,7 @@ def find_nearest(Z, lengths, c, k, tolerance, steps):
 
 
 def admit(Z, j, c, k):
-    """Add row j to the active set, or return False if it depends linearly on the set."""
+    """Add row j to the active set; return False if it is a linear combination of its rows."""
     z = np.zeros(len(c.v))
     add(Z, j, z, 1.0)
     square = squared_length(z)
@@ -264,7 +267,10 @@ def admit(Z, j, c, k):
 
 
 def adjust(Z, c, k, inside):
-    """Minimize the norm over the active rows, dropping each whose multiplier reaches 0."""
+    """Find the minimum-norm point of the active rows; return how many of them are left.
+
+    Rows whose multiplier reaches 0 are dropped.
+    """
     while True:
         p, drift = best(Z, c, k)
         if drift > DRIFT:
@@ -289,10 +295,11 @@ def adjust(Z, c, k, inside):
 
 
 def best(Z, c, k):
-    """Compute multipliers of k active rows that minimize the norm; estimate their error.
+    """Compute the optimal multipliers of the k active rows, and estimate their error.
 
-    The residual is stored in c.v. It is refined twice by its products with the members, so that it
-    is accurate relative to its own size even where Σ u z nearly cancels.
+    They minimize the norm of the residual, which is stored in c.v. It is refined twice by its
+    products with the members, so that it is accurate relative to its own size even where Σ u z
+    nearly cancels.
     """
     p, off = np.zeros(k), np.zeros(k)
     c.v[:] = 0.0
@@ -312,7 +319,10 @@ def best(Z, c, k):
 
 
 def rebuild(Z, c, k, inside):
-    """Recompute the Cholesky factor L of the active rows, dropping dependent ones."""
+    """Recompute the Cholesky factor L of the active rows; drop linearly dependent rows.
+
+    Return the number of rows left.
+    """
     new = 0
     for i in range(k):
         j, u = c.members[i], c.u[i]
@@ -325,7 +335,7 @@ def rebuild(Z, c, k, inside):
 
 
 def dismiss(c, k, gone):
-    """Remove one of k active rows, and update the Cholesky factor L."""
+    """Remove the active row at position `gone`, and update the Cholesky factor L."""
     for i in range(gone, k - 1):
         c.members[i] = c.members[i + 1]
         c.u[i] = c.u[i + 1]
@@ -341,7 +351,7 @@ def dismiss(c, k, gone):
 
 
 def lower(L, k, b):
-    """Solve L x = b in place for the leading k-by-k part of L."""
+    """Solve L x = b for the leading k-by-k part of L; x overwrites b."""
     for i in range(k):
         s = b[i]
         for j in range(i):
@@ -350,7 +360,7 @@ def lower(L, k, b):
 
 
 def upper(L, k, b):
-    """Solve Lᵀ x = b in place for the leading k-by-k part of L."""
+    """Solve Lᵀ x = b for the leading k-by-k part of L; x overwrites b."""
     for i in range(k - 1, -1, -1):
         b[i] /= L[i, i]
         for j in range(i):

@@ -35,9 +35,10 @@ Ints = NDArray[np.int64]
 
 
 class Pivots(NamedTuple):
-    """Linearly independent rows of a matrix, most with the pivot column for elimination.
+    """Linearly independent rows of a matrix, most of them with a pivot column.
 
-    The pairs are sorted: the other columns of each row are free or belong to earlier pairs.
+    The pairs of row and column are sorted: every other column of a row is free, or it is the pivot
+    column of an earlier pair.
     """
 
     rows: Ints
@@ -73,9 +74,10 @@ def residues(X: Any) -> tuple[Any, Ints]:
 
 
 def find_pivots(X: Any, M: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
-    """Find linearly independent rows of X and their pivot columns; M has the residues of X.
+    """Find as many linearly independent rows of a sparse matrix X as possible, and their pivots.
 
-    Also returns the free columns, and equations on them modulo the prime.
+    M has the entries of X modulo the prime 2^31 - 1 (see `residues`). Also returns the free
+    columns, and the equations modulo the prime that a null vector of X satisfies in them.
     """
     by_column, (n, d) = M.tocsc(), M.shape
     known = np.zeros(d, dtype=np.bool_)
@@ -153,18 +155,21 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
 
 
 def leading_places(equations: Ints) -> Ints:
-    """Return the position of the first nonzero coefficient of each equation."""
+    """Return the column of the first nonzero coefficient in each row of a system of equations."""
     return (equations != 0).argmax(axis=1) if len(equations) else np.zeros(0, dtype=np.int64)
 
 
 def independent(X: Any) -> Ints:
-    """Return columns of a CSR matrix that form a basis of all columns modulo the prime."""
+    """Return the indices of linearly independent columns that span all columns of a CSR matrix.
+
+    That they are independent is exact; that they span all columns is shown only modulo a prime.
+    """
     pivots, free, equations = find_pivots(X, residues(X)[0])
     return np.sort(np.concatenate((pivots.columns, free[leading_places(equations)])))
 
 
 def proved_rank(X: Any, pivots: Pivots) -> int:
-    """Return a lower bound on the rank of X that pivots prove; 0 if the pivots are invalid.
+    """Return the lower bound on the rank of X that the given pivots prove; 0 if they are invalid.
 
     Examples
     --------
@@ -189,7 +194,7 @@ def proved_rank(X: Any, pivots: Pivots) -> int:
 
 
 def integer_products(X: Any, basis: Any, deadline: Deadline = NEVER) -> Any:
-    """Multiply a CSR matrix by a matrix of integers; return None if floats may round the result.
+    """Multiply a CSR matrix by a matrix of integers; return None if float64 may round the result.
 
     Zeros are not stored.
     """
@@ -224,18 +229,21 @@ def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
 
 
 def entries_of(M: Any, pivots: Pivots) -> Ints:
-    """Return the entry of a matrix in the row and the column of each pivot."""
+    """Return the entries of a matrix at its pivots, which are pairs of a row and a column."""
     return np.asarray(M[pivots.rows, pivots.columns])
 
 
 def inverses_of(M: Any, pivots: Pivots) -> Ints:
-    """Return the inverse, modulo the prime, of the matrix entry at each pivot."""
+    """Return the inverses, modulo the prime 2^31 - 1, of the entries of a matrix at its pivots."""
     ones, entries = {1: 1, PRIME - 1: PRIME - 1}, entries_of(M, pivots).tolist()
     return np.array([ones.get(v) or pow(v, -1, PRIME) for v in entries], dtype=np.int64)
 
 
 def reduced_rows(M: Any, pivots: Pivots, rows: Ints, free: Ints) -> Ints:
-    """Eliminate the pivot columns from rows; return what is left in the free columns."""
+    """Eliminate the pivot columns from some rows, and return the free columns of the result.
+
+    All numbers are residues modulo the prime.
+    """
     table = np.zeros((len(rows), len(free)), dtype=np.int64)
     inverses, unused = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
     for at, row in enumerate(rows.tolist()):
@@ -250,7 +258,7 @@ def reduced_rows(M: Any, pivots: Pivots, rows: Ints, free: Ints) -> Ints:
 def combine_rows(
     X: Any, target: Any, deadline: Deadline = NEVER
 ) -> tuple[Ints, list[int], int] | None:
-    """Express a linear combination of the rows of X by independent rows, in exact arithmetic.
+    """Rewrite a linear combination of all rows of X as one of linearly independent rows, exactly.
 
     The target has the integer coefficient of each row of X. Returns independent rows, their
     integer coefficients, and a divisor for these coefficients; None if the numbers become too
@@ -318,7 +326,10 @@ def combine_rows(
 
 
 def find_fractions(values: Any, modulus: int) -> tuple[list[int], int] | None:
-    """Convert residues modulo `modulus` to fractions: numerators and a common denominator."""
+    """Find small fractions that are congruent to the given integers modulo `modulus`.
+
+    Returns the numerators and a common denominator, or None if these would be too large.
+    """
     bound, divisor = isqrt(modulus // 2), 1
     result: list[int] = []
     for value in values.tolist():
@@ -339,7 +350,7 @@ def find_fractions(values: Any, modulus: int) -> tuple[list[int], int] | None:
 
 
 def eliminate(equations: Ints, more: Ints) -> tuple[Ints, list[int]]:
-    """Add equations to a system in reduced echelon form, modulo the prime.
+    """Add equations to a linear system modulo a prime, and bring it to reduced echelon form.
 
     Also returns which of the new equations are linearly independent of the others.
     """
@@ -359,7 +370,10 @@ def eliminate(equations: Ints, more: Ints) -> tuple[Ints, list[int]]:
 
 
 def solve(equations: Ints, values: Ints) -> Ints:
-    """Set the leading unknown of each equation so that all equations hold modulo the prime."""
+    """Solve equations in reduced echelon form modulo a prime, given all but the leading unknowns.
+
+    Returns the values of all unknowns; those of leading unknowns in `values` are ignored.
+    """
     values = values.copy()
     if len(equations):
         leads = leading_places(equations)
@@ -370,10 +384,11 @@ def solve(equations: Ints, values: Ints) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Find pivots: rows that each determine one entry of a null vector from earlier entries.
+    """Find rows of a sparse matrix that each determine one more entry of every null vector.
 
-    Stores them in `rows` and `columns`, and returns how many there are. If no row has exactly one
-    unknown column, one more column is treated as known.
+    A row does so if the entries in all its other columns are known. Each such row and the column
+    that it determines are a pivot: they are stored in `rows` and `columns`, and their number is
+    returned. If no row has exactly one unknown column, one more column is treated as known.
     """
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.
@@ -426,7 +441,10 @@ def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # t
 
 
 def extend_loop(indptr, indices, data, rows, columns, inverses, vector):  # type: ignore[no-untyped-def]
-    """Compute the entries of a null vector in the pivot columns from its other entries."""
+    """Fill in the entries of a null vector in the pivot columns, given all its other entries.
+
+    Changes `vector` in place; all numbers are residues modulo the prime.
+    """
     for i in range(len(rows)):
         total, c = 0, columns[i]
         for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
@@ -436,9 +454,9 @@ def extend_loop(indptr, indices, data, rows, columns, inverses, vector):  # type
 
 
 def residuals_loop(indptr, indices, data, vector, bad):  # type: ignore[no-untyped-def]
-    """Store in `bad` the rows whose product with a vector is not 0; return how many.
+    """Find the rows of a sparse matrix whose product with a vector is not 0 modulo a prime.
 
-    The products are computed modulo the prime.
+    Stores the indices of these rows in `bad`, and returns how many there are.
     """
     found = 0
     for r in range(len(indptr) - 1):
@@ -452,9 +470,9 @@ def residuals_loop(indptr, indices, data, vector, bad):  # type: ignore[no-untyp
 
 
 def reduce_loop(indptr, indices, data, rows, columns, inverses, vector, factors):  # type: ignore[no-untyped-def]
-    """Add multiples of the pivot rows to a vector until it is zero in the pivot columns.
+    """Eliminate the pivot columns from a vector by adding multiples of the pivot rows.
 
-    Writes the multiples to `factors`.
+    Changes `vector` in place, and writes the multiples to `factors`.
     """
     for i in range(len(rows) - 1, -1, -1):
         f = vector[columns[i]]

@@ -140,7 +140,7 @@ class FewestMistakesResult:
 def fewest_of(
     examples: Examples, search: Search, engines: Sequence[Engine] | None = None
 ) -> FewestMistakesResult:
-    """Search for weights with few mistakes, and prove a lower bound.
+    """Search for weights with few mistakes, and prove a lower bound on mistakes.
 
     Some small jobs ignore the time limit: few points in the plane, few rows with few nodes, and
     equal rows with different labels.
@@ -160,7 +160,7 @@ def fewest_of(
 
 
 def decide_few_rows(gap: Gap) -> None:
-    """Decide separability if the rows are few; a conflict raises the lower bound."""
+    """Decide whether few rows are separable; if they are not, raise the lower bound."""
     examples = gap.examples
     if not is_quick(examples, FEW_NUMBERS):
         return
@@ -173,7 +173,7 @@ def decide_few_rows(gap: Gap) -> None:
 
 
 def enumerate_few_points(gap: Gap) -> None:
-    """Find the optimum for few points in the plane by enumerating all lines."""
+    """Find the fewest mistakes on few points in the plane by enumerating all lines."""
     examples = gap.examples
     in_plane = examples.dimension <= 3 and len(examples.kept) <= FEW_POINTS
     if in_plane and is_quick(examples, FEW_NUMBERS):
@@ -181,13 +181,16 @@ def enumerate_few_points(gap: Gap) -> None:
 
 
 def hit_few_conflicts(gap: Gap) -> None:
-    """Narrow the optimality gap by hitting sets if rows are very few; ignore the time limit."""
+    """Improve weights and lower bound by hitting sets if rows are very few.
+
+    The time limit is ignored. The lower bound is that on the mistakes of any weights.
+    """
     if is_quick(gap.examples, TINY):
         narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 
 
 def bound_quickly(gap: Gap) -> None:
-    """Raise the lower bound by conflicts that take no time to find.
+    """Raise the lower bound on the mistakes by conflicts that take no time to find.
 
     Equal rows with different labels are such conflicts.
     """
@@ -195,7 +198,10 @@ def bound_quickly(gap: Gap) -> None:
 
 
 def enumerate_cells(gap: Gap) -> None:
-    """Find the optimum for few features by enumerating all cells of the weight space."""
+    """Find the fewest mistakes, with few features, by enumerating all cells of weights.
+
+    A cell is the set of all w that make the same mistakes.
+    """
     if not (few_cells(gap.examples) and gap.goes_on):
         return
     long = gap.examples.d >= LONG_ENUMERATION
@@ -208,7 +214,11 @@ def enumerate_cells(gap: Gap) -> None:
 
 
 def hit_conflicts(gap: Gap) -> None:
-    """Narrow the optimality gap by hitting sets and random descent in parallel, for few rows."""
+    """Improve weights and lower bound by hitting sets and random descent if rows are few.
+
+    Both run in parallel, or by turns if there is a single thread. The lower bound is that on the
+    mistakes of any weights.
+    """
     if not suits_hitting_sets(gap.examples) or not gap.goes_on:
         return
     others = gap.search.threads - 1
@@ -234,7 +244,7 @@ def hit_conflicts(gap: Gap) -> None:
 
 
 def bound_many_rows(gap: Gap) -> None:
-    """Raise the lower bound by disjoint conflicts if rows are many."""
+    """Raise the lower bound on the mistakes by disjoint conflicts if rows are many."""
     if not suits_hitting_sets(gap.examples) and gap.goes_on:
         bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
@@ -254,7 +264,7 @@ ENGINES: tuple[Engine, ...] = (
 
 
 def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> None:
-    """Enumerate all cells of the weight space, then search for conflicts as a proof.
+    """Enumerate all cells of the weight space, then search for conflicts to prove the result.
 
     With `bounds_first`, the cells of low cost are enumerated before: all of them may take too
     long. The search for conflicts takes as long as the enumeration took, or until the deadline.
@@ -301,7 +311,7 @@ DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # with cos
 
 
 def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
-    """Raise the lower bound by conflicts that share no row.
+    """Raise the lower bound on the mistakes by conflicts that share no row.
 
     Every w makes a mistake in each of them. Whatever the deadline, equal rows with different labels
     are counted, and few rows are searched for some conflicts.
@@ -322,7 +332,7 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
 
 
 def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
-    """Yield conflicts that share no row, preferably with a single row that w misclassifies.
+    """Yield conflicts that share no row, if possible each with only one mistake of w.
 
     Each comes with its cost and its groups of duplicates.
     """

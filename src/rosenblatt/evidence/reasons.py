@@ -72,7 +72,7 @@ SHORT = {
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """All vectors g with rows·g ≥ 0 and pinned·g = 0, which form a polyhedral cone."""
+    """Polyhedral cone: all vectors g with rows·g ≥ 0 and pinned·g = 0 for two given matrices."""
 
     rows: NDArray[np.float64]
     pinned: NDArray[np.float64]
@@ -83,14 +83,17 @@ class Cone:
 
     @classmethod
     def from_matrix(cls, W: Any, watch: Watch) -> Cone:
-        """Create the cone of all g with W·g ≥ 0 from a sparse matrix W."""
+        """Create the cone of all vectors g with W·g ≥ 0, for a sparse matrix W."""
         rows = np.unique(W.toarray(), axis=0)
         ray = rows.shape[1] == 1
         direction: Vector = (int(np.sign(rows[0, 0])),)
         return cls(rows, rows[:0], watch, [direction] if ray else [], ray)
 
     def signs(self, function: NDArray[np.float64]) -> set[int] | None:
-        """Find which signs a linear function takes on the cone; return None if undecided."""
+        """Return the signs, from 1 and -1, that a linear function takes on the cone, or None.
+
+        The set is empty if the function is 0 on the whole cone. None means undecided.
+        """
         key = function.tobytes()
         if key in self.known:
             return self.known[key]
@@ -112,9 +115,10 @@ class Cone:
         return self.known[key]
 
     def direction(self, extra: NDArray[np.float64], *, free: bool = False) -> Vector | None:
-        """Find a vector of the cone that is positive on as many rows as possible.
+        """Find a vector g of the cone for which as many entries of rows·g as possible are positive.
 
-        On the extra rows it is 0 or, if `free`, at least 0. Returns None if undecided.
+        Its product with each extra row is 0 or, if `free`, at least 0. It is all zeros if `free`
+        and no g has a positive product with the last extra row. Returns None if undecided.
         """
         # Powers of two make an extra row about as large as the numbers in its columns.
         size = np.abs(np.vstack((self.rows, self.pinned))).max(axis=0, initial=0.0)
@@ -129,7 +133,7 @@ class Cone:
 
 
 class Space(NamedTuple):
-    """Directions γ that change the scores of separated rows only, written as γ = F·g."""
+    """Directions γ that change the scores of separated rows only, as γ = F·g with a matrix F."""
 
     functions: Any  # F as CSR: a row per coefficient
     why: list[str]  # finite, infinite of a sign not yet known, or not identified
@@ -178,7 +182,7 @@ def find_reasons(
 
 
 def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space | None:
-    """Find the directions that change the scores of separated rows only, for a sparse design.
+    """Find how coefficients can change while overlapping rows keep their scores (sparse design).
 
     Returns None if exact integers grow too large.
     """
@@ -221,9 +225,9 @@ def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) 
 
 
 def _split(W: Any) -> list[tuple[Ints, Ints]]:
-    """Split a sparse matrix into parts that share no column.
+    """Split a sparse matrix into connected components, which share neither rows nor columns.
 
-    Returns the rows and the linearly independent columns of each part.
+    Only linearly independent columns are kept. Returns the rows and the columns of each component.
     """
     columns = independent(W)
     some = W[:, columns].tocsr()
@@ -240,7 +244,7 @@ def _split(W: Any) -> list[tuple[Ints, Ints]]:
 
 
 def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -> Space:
-    """Find the directions that change the scores of separated rows only, for a dense design.
+    """Find how coefficients can change while overlapping rows keep their scores (dense design).
 
     F is the identity, so that g is γ.
     """
@@ -272,7 +276,7 @@ def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -
 
 
 def _find_zeros(quotient: Quotient, dimension: int) -> Mask:
-    """Return a mask of the coordinates that are zero in every vector of a null space."""
+    """Return a mask of the coordinates that are zero in every vector of a subspace."""
     result = np.zeros(dimension, dtype=bool)
     table: list[list[Any]] = quotient.fill.tolist()
     if quotient.fill.ncols() == 0:

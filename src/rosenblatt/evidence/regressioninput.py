@@ -104,7 +104,7 @@ def find_regression(
 
 
 def _create_rows(given: Given, family: str, fit_intercept: bool) -> SignedRegression:
-    """Create the signed rows of a regression from its table or its formula."""
+    """Create the signed rows ±x of a regression that is given by a table or a formula."""
     notes, left_out = list[Message](), NO_ROWS
     with with_index_labels(given.row_names):
         rows, y, weights, groups = given.rows, given.y, given.weights, given.groups
@@ -269,7 +269,7 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
 
 
 def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
-    """Yield each column of a frame as a table of numbers, with names of the table's columns.
+    """Yield each column of a data frame as one or more numeric columns, with their names.
 
     A column of text or categories becomes one dummy column per level but the first. If `keep_all`,
     the first such column keeps all its levels.
@@ -298,7 +298,7 @@ def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
 
 
 def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the index of the level of each row, and the names of the levels.
+    """Return the level of each row of a categorical column as an index, and the level names.
 
     The levels are sorted, unless the type of the column declares an order.
     """
@@ -448,7 +448,7 @@ def _offset(model: Any, n: int) -> Any:
 
 
 def _find_family(model: Any, family: str | None) -> tuple[str, str, str]:
-    """Find family and link of a statsmodels model, and the reason if it cannot be fitted here.
+    """Return family and link of a statsmodels model, and why it cannot be fitted here, if so.
 
     The link is empty if the family is not binomial; the reason is empty if the model can be fitted.
     """

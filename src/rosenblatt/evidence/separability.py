@@ -267,7 +267,7 @@ def _decide_two(
 
 
 def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separability | None:
-    """Return "not separable" if equal rows have different labels, else None.
+    """Return the verdict "not separable" if equal rows have different labels, else None.
 
     One pass finds the pairs. Small data are left to `separability_of`, which finds out more.
     """
@@ -330,7 +330,7 @@ class _Search(Blocks):
             self.deadline = self._working_deadline()
 
     def _working_deadline(self) -> Deadline:
-        """Return the deadline for deciding the working set; none if it is small."""
+        """Return the deadline for deciding about the working set; a small set has none."""
         rows = replace(self.working, weights=None)
         return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
 
@@ -390,7 +390,7 @@ class _Search(Blocks):
         return replace(result, upper=upper) if math.isfinite(upper) else result
 
     def out_of_time(self) -> Separability:
-        """Return "not separable" if conflicts are known, otherwise "undecided"."""
+        """Return the result "not separable" if conflicts are known, otherwise "undecided"."""
         if not self.conflicts:
             return self.undecided(TIME_OVER, self.progress.point)
         return replace(self.not_separable(self.conflicts), reason=TIME_OVER)
@@ -404,7 +404,7 @@ class _Search(Blocks):
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
-        """Check on all rows a decision about the working set; return it if it holds.
+        """Check whether a decision about the working set holds for all rows; if so, return it.
 
         Return None if rows contradict it; these join the working set.
         """
@@ -538,7 +538,7 @@ class _Search(Blocks):
         return replace(proof, data=evidence.data), radius
 
     def _renumber(self, conflict: Conflict) -> Conflict:
-        """Convert the row numbers of a conflict from the working set to all rows."""
+        """Convert the rows of a conflict from positions in the working set to row numbers."""
         return replace(conflict, rows=tuple(self.working.row_numbers[list(conflict.rows)].tolist()))
 
     def _find_lowest(self, weights: Vector) -> Sifted:
@@ -620,7 +620,7 @@ class Sifted:
 
 
 def rounding_bound(dimension: int) -> float:
-    """Bound the rounding error of a score if rows and weights have a norm of at most 1."""
+    """Return a bound on the rounding error of w·x if w and x have a norm of at most 1."""
     return 4 * (dimension + 3) * 2.0**-53 + 2.0**-900
 
 
@@ -645,7 +645,7 @@ def measure_block(
 
 
 def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
-    """Find rows of a block that are outside the span of a conflict.
+    """Find rows of a block that are no linear combinations of the rows of a conflict.
 
     The weights are orthogonal to that span, so rows with another score than 0 are outside. Scores
     are computed exactly only if floats find no such row.

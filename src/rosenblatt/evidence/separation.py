@@ -122,12 +122,12 @@ class Separation:
 
     @property
     def coefficients(self) -> dict[Name, float]:
-        """Infinite estimates of known sign as inf or -inf, finite ones as 0.0, others as nan."""
+        """Kind of each estimate as a number: inf or -inf if infinite, 0.0 if finite, else nan."""
         return {name: ESTIMATES[self.reasons[name]] for name in self.names if self.reasons}
 
     @property
     def estimates(self) -> dict[Name, float]:
-        """Estimate of each coefficient, fitted on the overlapping rows; inf, -inf or nan."""
+        """Estimate of each coefficient by name: a number if it is finite, else inf, -inf or nan."""
         return self._limit.estimates
 
     @property

@@ -43,9 +43,9 @@ from rosenblatt.text import render_card
 
 @dataclass(frozen=True)
 class NullSpace:
-    """Integer basis of the directions that are zero on all pinned rows, with its own proof.
+    """Integer basis of all vectors γ with γ·z = 0 on every pinned row z, with its own proof.
 
-    The pivots prove the rank of the pinned rows, and so how many vectors a basis has.
+    The pivots prove the rank of the pinned rows, and so how many vectors such a basis has.
     """
 
     pivots: tuple[Vector, ...]  # rows, columns, more rows; the rows are counted among pinned ones
@@ -54,7 +54,7 @@ class NullSpace:
 
     @classmethod
     def of(cls, pivots: Pivots, basis: Any) -> NullSpace:
-        """Create a null space from pivots and a sparse matrix whose columns are its basis."""
+        """Create a null space from pivots and a matrix whose columns are the basis vectors."""
         vectors = basis.tocsc()
         spans = [slice(a, b) for a, b in pairwise(vectors.indptr.tolist())]
         values = vectors.data.astype(np.int64)
@@ -65,7 +65,7 @@ class NullSpace:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the null space as a dict for JSON."""
+        """Return the basis and its pivots as a dict for JSON."""
         parts = {"pivots": self.pivots, "columns": self.columns, "values": self.values}
         return {name: [list(some) for some in part] for name, part in parts.items()}
 
@@ -76,7 +76,11 @@ class NullSpace:
         return cls(*(tuple(tuple(map(index, some)) for some in content[name]) for name in names))
 
     def products(self, X: Any, pinned: NDArray[np.bool_]) -> Any:
-        """Check the null space; return the product of X with the matrix of its basis."""
+        """Check the number and the independence of the basis vectors; return X times the basis.
+
+        Raises ProofError if the check fails. Whether pinned rows are orthogonal to the vectors is
+        not checked here: the caller reads it from the product.
+        """
         lengths = [len(some) for some in self.columns]
         if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
             raise ProofError(
@@ -213,7 +217,7 @@ class SeparationProof(SavedProof):
         return True
 
     def check_evidence(self, regression: SignedRegression) -> NDArray[np.bool_]:
-        """Check the direction and the multipliers; return a mask of the separated rows."""
+        """Check direction and multipliers against the data; return the separated rows as a mask."""
         examples, pinned = regression.constraints
         examples = examples.merged()
         try:
@@ -300,7 +304,7 @@ def kind_of(regression: SignedRegression, separated: NDArray[np.bool_]) -> str:
 
 
 def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
-    """Return a mask of the rows on which a direction is positive.
+    """Return a mask of the signed rows z with γ·z > 0, given a direction γ.
 
     Raises ProofError if the direction is negative on a row.
     """
@@ -316,7 +320,10 @@ def find_separated(direction: Vector, examples: Examples) -> NDArray[np.bool_]:
 def _check_multipliers(
     part: Conflict, separated: NDArray[np.bool_], pinned: NDArray[np.bool_]
 ) -> None:
-    """Check that each row that is not separated has a multiplier of the right sign."""
+    """Check that every overlapping row has a positive multiplier, unless it is pinned.
+
+    A pinned row may have any multiplier or none, and a separated row has none.
+    """
     for n in part.rows:
         if type(n) is not int or not 0 <= n < len(separated):
             raise no_such_row(n)
@@ -339,7 +346,10 @@ def _check_multipliers(
 
 
 def _check_sum_along(part: Conflict, products: Any, y: NDArray[np.int8]) -> None:
-    """Check that the sum of multipliers times rows is orthogonal to each null vector."""
+    """Check that Σ multiplier × row is orthogonal to each vector of the proof's null space.
+
+    `products` has the product of each row with each of these vectors.
+    """
     if part.rest:
         raise ProofError(
             "in a proof with a null space, the multiplier for rows that it does not list must be 0."

@@ -71,7 +71,7 @@ class DataSummary:
 
     @property
     def scales(self) -> Floats:
-        """Largest entry of each column; 1 for x0 and for columns of zeros."""
+        """Largest absolute value of each column; 1 for x0 and for columns of zeros."""
         scales = np.where(self.columns > 0, self.columns, 1.0)
         scales[: int(self.x0)] = 1.0
         return scales
@@ -178,7 +178,7 @@ def _unit_scale(a: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Subspace of all weights that give certain rows the score 0.
+    """Subspace of the weight vectors with score 0 on the rows that were projected out.
 
     Its weights are those with w[pivots] = -fill · w[others].
     """
@@ -189,7 +189,7 @@ class Quotient:
 
     @functools.cached_property
     def floats(self) -> Floats:
-        """Matrix `fill`, which determines w[pivots] from w[others], rounded to floats."""
+        """Matrix `fill` as floats: each w of the subspace has w[pivots] = -fill · w[others]."""
         return np.array([[round_fraction(v) for v in row] for row in self.fill.tolist()]).reshape(
             len(self.pivots), len(self.others)
         )
@@ -238,7 +238,7 @@ class SignedRows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether these are the original rows: no row or column is rescaled, no row projected."""
+        """Whether these are the original rows times one factor: no other scaling, no projection."""
         same = self.factors is None and self.quotient is None
         return same and bool((self.columns == self.columns[0]).all())
 
@@ -258,7 +258,7 @@ class SignedRows:
 
     @np.errstate(all="ignore")
     def bounded_scores(self, w: Floats) -> tuple[Floats, float]:
-        """Compute all signed scores, and a bound on their rounding errors.
+        """Compute all signed scores, and an upper bound on their rounding errors.
 
         The weights, each rounded once, are those of all columns, pivots included. Entries of scaled
         rows are at most 1, so √D bounds their length. Underflow is multiplied by the factors of the
@@ -277,7 +277,10 @@ class SignedRows:
         return s, float(4 * (len(w) + 3) * 2.0**-53 * size + lost)
 
     def _scores_of_fractions(self, w: Fractions) -> tuple[Floats, float, Any]:
-        """Compute signed scores of exact weights in floats, with their error bound and unit."""
+        """Return float scores of exact weights, a bound on their rounding errors, their unit.
+
+        The exact score of a row is about its float score times the unit.
+        """
         whole = self.scaled_whole(w)
         unit = max(abs(v) for v in whole)
         return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
@@ -311,7 +314,7 @@ class SignedRows:
         return all(excess > 0 for _, excess in self.find_below(w, flint.fmpq(0)))
 
     def take(self, rows: Rows) -> Any:
-        """Return the listed rows, scaled and projected, as floats; CSR if the data are sparse."""
+        """Return the listed rows as floats, after scaling and any projection; CSR if sparse."""
         signs = self.examples.y[rows].astype(np.float64)
         if self.factors is not None:
             signs *= self.factors[rows]
@@ -328,7 +331,7 @@ class SignedRows:
         return Z[:, self.quotient.others] - Z[:, self.quotient.pivots] @ fill
 
     def exact(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return the listed rows, scaled and projected, as exact fractions."""
+        """Return the listed rows as exact fractions, after scaling and any projection."""
         Z, quotient = self.exact_whole(rows), self.quotient
         if quotient is None:
             return Z
@@ -336,7 +339,7 @@ class SignedRows:
         return others - pivots * quotient.fill if len(quotient.pivots) else others
 
     def exact_whole(self, rows: Sequence[int]) -> flint.fmpq_mat:
-        """Return the listed rows, scaled but not projected, as exact fractions."""
+        """Return the listed rows as exact fractions, after scaling but before any projection."""
         self.deadline.check()
         index = np.asarray(rows, dtype=np.intp)
         X = self.examples.augmented_rows(index)
@@ -353,7 +356,7 @@ class SignedRows:
         return flint.fmpq_mat(int(n), int(d), entries)
 
     def check_time(self, rows: Sequence[int], *, sides: int = 1, width: int = 1) -> None:
-        """Raise OutOfTimeError if solving a system of the rows would take too long.
+        """Raise OutOfTimeError if solving a linear system of these rows would pass the deadline.
 
         Solving cannot be interrupted, so its time is estimated from a few of the rows. Dixon's
         lifting finds 61 bits of the solution with each product of the k × k matrix and a vector:
@@ -378,7 +381,7 @@ class SignedRows:
         self.deadline.check_step(HANDLING * made * k / QUICK + lifting)
 
     def scaled_whole(self, w: Sequence[flint.fmpq]) -> list[flint.fmpq]:
-        """Convert weights for the projected rows to weights for all columns."""
+        """Convert weights for the projected rows to weights for the rows before the projection."""
         if self.quotient is None:
             return list(w)
         pivots, others = self.quotient.pivots.tolist(), self.quotient.others.tolist()
@@ -425,7 +428,7 @@ def to_integers(w: Floats) -> Vector:
 
 
 def scale_near_one(w: Floats) -> Floats:
-    """Scale weights by a power of two so that the largest is between 1/2 and 1."""
+    """Scale weights by a power of two: the largest absolute value is then from 1/2 to 1."""
     return np.ldexp(w, -int(np.frexp(np.abs(w).max())[1]))
 
 
@@ -534,7 +537,7 @@ class ExactSolver:
         return None
 
     def _adjust(self) -> None:
-        """Minimize the norm over the active rows; drop rows whose multiplier reaches 0."""
+        """Find the minimum-norm point of the active rows; drop rows whose multiplier reaches 0."""
         while True:
             self.signed.deadline.check()
             self.signed.check_time(self.rows, width=2)
@@ -576,7 +579,7 @@ def _prepend_ones(Z: flint.fmpq_mat) -> flint.fmpq_mat:
 
 
 def independent_columns(A: flint.fmpq_mat) -> list[int]:
-    """Return the leftmost columns of A that are linearly independent modulo a prime."""
+    """Return the indices of the leftmost columns of A that are independent modulo a prime."""
     numerators, _ = A.numer_denom()
     reduced, rank = flint.nmod_mat(numerators, PRIME).rref()
     table = reduced.tolist()

@@ -1,4 +1,4 @@
-"""A tree over conflicts that proves a lower bound on the cost of mistakes.
+"""Proof trees: lower bounds on the cost of the mistakes of any w, shown by conflicts.
 
 Every w makes a mistake on some row of each conflict. A node of the tree branches on whether one
 row is a mistake. At a leaf, the rows on the path are mistakes or right, and all others are open.
@@ -27,14 +27,14 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Weighting:
-    """Weights on some conflicts: the one at position sets[i] has weight shares[i] / over."""
+    """Weights of some conflicts: number sets[i] of the proof has the weight shares[i] / over."""
 
     over: int
     sets: Numbers  # positions of the conflicts in the proof
     shares: Numbers
 
     def fault(self, sets: int) -> str:
-        """Return why the weights are invalid if the proof has `sets` conflicts, or '' if valid."""
+        """Return why the weights do not suit a proof with `sets` conflicts; '' if they do."""
         if self.over <= 0:
             return "its denominator is not a positive integer"
         if len(self.sets) != len(self.shares) or min(self.shares, default=1) <= 0:
@@ -45,7 +45,7 @@ class Weighting:
 
 @dataclass(frozen=True)
 class Tree:
-    """Proof tree with branches on rows, and weights on conflicts at its leaves.
+    """Proof tree: branches on whether a row is a mistake; each leaf has weights of conflicts.
 
     Nodes are in preorder: n ≥ 0 branches on row n, and is followed by the subtree where the row is
     a mistake, then by the one where it is right; -1 - j is a leaf that uses weightings[j].
@@ -86,7 +86,7 @@ class Tree:
         return cls(tuple(content["nodes"]), tuple(weightings))
 
     def numbers(self) -> Iterator[tuple[str, Numbers]]:
-        """Yield the name and the integers of each field, to check their types."""
+        """Yield the name and the integers of each field of the tree, for a check of types."""
         yield "nodes", self.nodes
         for w in self.weightings:
             yield from (("over", (w.over,)), ("sets", w.sets), ("shares", w.shares))
@@ -94,7 +94,7 @@ class Tree:
     def fault(
         self, sets: Sequence[Numbers], costs: Mapping[int, int], need: int
     ) -> RowError | None:
-        """Return why the tree does not prove a cost of at least `need`, or None.
+        """Return why the tree does not prove that mistakes cost at least `need`; None if it does.
 
         Only rows that have costs may be named; no conflict has a row twice.
         """
@@ -140,7 +140,7 @@ class _Path:
         self.sets_of = np.split(owners, ends[:-1])
 
     def descend(self, n: int) -> RowError | None:
-        """Mark row n as a mistake, or return why the tree cannot branch on it."""
+        """Assume that row n is a mistake; return why the tree cannot branch on it, or None."""
         place = self.places.get(n)
         if place is None:
             return RowError(f"row {quote(n)}, counted from 0, has no cost in the proof")
@@ -150,7 +150,7 @@ class _Path:
         return None
 
     def turn(self, n: int) -> bool:
-        """Mark row n as correct if it is marked as a mistake; otherwise remove its mark.
+        """Assume that row n is correct if it was assumed a mistake; else drop the assumption.
 
         Called after each of the two subtrees of a branch on row n. Returns whether both are done.
         """
@@ -168,7 +168,10 @@ class _Path:
         self.hits[self.sets_of[place]] += step
 
     def check_leaf(self, weighting: Weighting, need: int) -> RowError | None:
-        """Return why the weights of a leaf do not prove a cost of `need`, or None."""
+        """Return why a leaf does not prove that mistakes cost at least `need`; None if it does.
+
+        `weighting` has the weights of conflicts at the leaf.
+        """
         over = weighting.over
         fits = max(self.dearest * over, sum(weighting.shares)) < FITS
         kind = np.int64 if fits else object  # Python integers never overflow

@@ -132,14 +132,14 @@ class Separability:
 
     @property
     def gap(self) -> float | None:
-        """Relative gap between `margin` and `upper`, or None if there is no margin."""
+        """Relative gap between the margin and its upper bound, or None if either is unknown."""
         if self.margin is None or self.upper is None:
             return None
         return relative_gap(self.margin, self.upper)
 
     @property
     def widest(self) -> bool:
-        """Whether no w has a wider margin, up to a relative tolerance of 1e-9.
+        """Whether the margin is proved to be the widest, up to a relative tolerance of 1e-9.
 
         Where this is not proved, as in `rosenblatt.learn`, which needs only a verdict, the widest
         margin is at least `margin`, and R²/rho² of the widest line is at most `bound`.
@@ -210,7 +210,7 @@ class Separability:
         }
 
     def with_data_rows(self) -> Separability:
-        """Return the verdict with row numbers of the original data, before rows were dropped."""
+        """Return the verdict with rows numbered as in the data before any rows were dropped."""
         at = self.row_names.positions
         if at is None:
             return self

@@ -134,7 +134,7 @@ class OnlinePerceptron:
 
     @property
     def mistake_rate(self) -> float:
-        """Share of mistakes among the last `window` examples; NaN before the first."""
+        """Fraction of mistakes among the last `window` examples; NaN before the first."""
         recent = min(self.n_seen, self.window)
         return self._memory.counts[RECENT] / recent if recent else math.nan
 
@@ -458,7 +458,7 @@ class OnlinePerceptron:
         return row
 
     def _set_labels(self, labels: Labels) -> None:
-        """Set the known labels and their signs; a single label is +1."""
+        """Set the known labels and their signs; a single known label has the sign +1."""
         self._labels = labels
         self._no: Any = labels.met[0] if labels.met else None
         self._yes: Any = labels.met[-1] if labels.met else None
@@ -468,7 +468,11 @@ class OnlinePerceptron:
         self._zero = ZEROS[self.zero] if labels.both else 0
 
     def _add_label(self, labels: Labels) -> None:
-        """Add a new label; reset or negate the weights if the first label's sign requires it."""
+        """Add a label; if it is the second, correct the weights for the sign of the first label.
+
+        If a score of 0 predicts the first label, its examples caused no mistakes, and the weights
+        are reset to 0. Else, if it is now the negative label, the weights are negated.
+        """
         if labels.both and self._labels.met:
             first = labels.sign(self._labels.met[0])
             if first == ZEROS[self.zero]:

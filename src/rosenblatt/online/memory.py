@@ -291,7 +291,7 @@ class StreamMemory:
         self.window[:] = bytes(length)
 
     def refuse_unnamed(self) -> None:
-        """Raise ValueError if the features of the model have names, which an array lacks."""
+        """Raise ValueError if the model has named features, because an array has no names."""
         known = self.names if self.array is not None else self.V[0]
         if any(isinstance(name, str) for name in itertools.islice(known, 2)):
             raise ValueError(

@@ -82,7 +82,7 @@ class RawColumns:
         return dict(zip(names, X[0].tolist(), strict=True))
 
     def of_features(self, names: Iterable[Any]) -> tuple[Encoding, list[Hashable]]:
-        """Return an encoding that has the features `names`, and a list of all its features."""
+        """Return an encoding with at least the features `names`, and a list of all its features."""
         values: dict[str, list[str]] = {column.name: [] for column in self.encoding.columns}
         indices, others = [], []
         for name in names:

@@ -138,7 +138,7 @@ class Block:
     def rows(
         self, x0: float, step: NDArray[np.float64], begin: int = 0
     ) -> rowformats.Dense | rowformats.Sparse:
-        """Return rows as arrays for compiled kernels: one per entry of `step`, from `begin` on.
+        """Return the rows from `begin` on for compiled kernels, one for each entry of `step`.
 
         `step` has the factor by which an update multiplies each row.
         """
@@ -209,7 +209,7 @@ class Labels:
             ) from None
 
     def from_predictions(self, predictions: NDArray[Any]) -> NDArray[Any]:
-        """Convert predicted signs or indices to labels, or to None if none is known."""
+        """Convert predicted signs or label indices to labels; to None before a label is known."""
         if not self.met:
             return np.full(len(predictions), None)
         if len(self.met) > 2:

@@ -97,7 +97,10 @@ def online_joint(D, zero, predictor, m, predictions):
 
 
 def learn(D, n, zero, mistake, V, kept, counts, window):
-    """Add row n to the counts; unless `mistake` is NONE, also update the weights."""
+    """Count row n as learned, and update the weights if it was misclassified.
+
+    `mistake` is an integer that identifies the update, or NONE if row n was classified correctly.
+    """
     wrong = mistake >= 0
     at = counts[AT]
     if window[at] != wrong:
@@ -120,8 +123,9 @@ def learn(D, n, zero, mistake, V, kept, counts, window):
 
 
 def predicting_score(D, n, predictor, V, counts, s):
-    """Compute the score of row n with the weights that `predictor` selects.
+    """Compute the score of row n with the last, the average or the pocket weights.
 
+    `predictor` selects these weights: LAST, AVERAGE or BEST.
     `s` is the score of row n with the last weights.
     """
     if predictor == AVERAGE and counts[SEEN] > 0:
@@ -132,7 +136,7 @@ def predicting_score(D, n, predictor, V, counts, s):
 
 
 def judge_pocket(D, n, zero, V, counts, wrong):
-    """Count whether the pocket and the candidate to replace it misclassify row n.
+    """Count the mistakes of the pocket, and of the candidate to replace it, on row n.
 
     If a mistake on row n ends the longest run of correct predictions in this window, save w.
     """
@@ -148,7 +152,7 @@ def judge_pocket(D, n, zero, V, counts, wrong):
 
 
 def end_window(V, counts):
-    """Replace the pocket by the candidate if that made fewer mistakes in this window of rows.
+    """At the end of a window of rows, pocket the candidate weights if they made fewer mistakes.
 
     The weights with the longest run of correct predictions in the window become the next candidate,
     and after the first window also the pocket.
@@ -182,7 +186,10 @@ def copy_array(w, into):
 
 
 def predict(D, zero, predictor, m, predictions):
-    """Predict -1 or +1 for every row with the weights that `predictor` selects."""
+    """Predict -1 or +1 for every row by the last, the average or the pocket weights.
+
+    `predictor` selects these weights: LAST, AVERAGE or BEST.
+    """
     V = m.vectors
     for n in range(len(predictions)):
         predictions[n] = sign(
@@ -191,13 +198,16 @@ def predict(D, zero, predictor, m, predictions):
 
 
 def predict_joint(D, zero, predictor, m, predictions):
-    """Predict one of K labels for every row with the weights that `predictor` selects."""
+    """Predict one of K labels for every row by the last, the average or the pocket weights.
+
+    `predictor` selects these weights: LAST, AVERAGE or BEST.
+    """
     for n in range(len(predictions)):
         predictions[n] = best_label(D, n, zero, predictor, m.vectors, m.counts, NONE)[0]
 
 
 def best_label(D, n, zero, predictor, V, counts, but):
-    """Return the label other than `but` with the highest score of row n, and that score.
+    """Return the index of the label, except `but`, that scores highest on row n, and its score.
 
     Of equal scores the first label wins, or with zero > 0 the last.
     """
@@ -215,9 +225,9 @@ def best_label(D, n, zero, predictor, V, counts, but):
 
 
 def joint_mistake(D, n, zero, V, counts):
-    """Return a code for the update if row n is misclassified, else NONE.
+    """Return an integer that identifies the update if V[0] misclassifies row n, else NONE.
 
-    The code n·K + r means: add row n to the weights of its own label, and subtract it from the
+    The integer n·K + r means: add row n to the weights of its own label, and subtract it from the
     weights of label r.
     """
     y = D.label[n]
@@ -229,19 +239,19 @@ def joint_mistake(D, n, zero, V, counts):
 
 
 def misclassifies(D, n, zero, V, counts):
-    """Return whether the weights V[0] misclassify row n."""
+    """Return whether V[0], the first weight vector in V, misclassifies row n."""
     if isinstance(D, Joint):
         return misclassifies_joint(D, n, zero, V, counts)
     return misclassifies_of_two(D, n, zero, V, counts)
 
 
 def misclassifies_of_two(D, n, zero, V, counts):
-    """Return whether the weights V[0] of a model with two labels misclassify row n."""
+    """Return whether V[0], a weight vector for two labels, misclassifies row n."""
     return sign(score_in_order(D, n, V[0]), zero) * D.step[n] <= 0
 
 
 def misclassifies_joint(D, n, zero, V, counts):
-    """Return whether the weights V[0] of a model with K > 2 labels misclassify row n."""
+    """Return whether V[0], which holds the weights of K > 2 labels, misclassifies row n."""
     return joint_mistake(D, n, zero, V, counts) >= 0
 
 

@@ -48,7 +48,7 @@ WIDEST = 4096  # maximum number of columns to which a LIBSVM file is expanded
 
 @dataclass(frozen=True)
 class RegressionPlan:
-    """The columns of a regression with their roles."""
+    """Columns of a file that a regression uses, with the role of each."""
 
     target: tuple[str, ...]  # one column or two; empty if a formula names it
     columns: tuple[Column, ...]  # the regressors, or all columns of a formula
@@ -224,7 +224,7 @@ def _expand_entries(table: Any, name: str) -> Any:
 def _encode_rows(
     table: Any, plan: RegressionPlan, weight_column: Column | None, drop: bool, name: str
 ) -> Regression:
-    """Encode the columns of a plan as numbers and categories.
+    """Encode the columns that a regression uses as numbers and categories.
 
     Rows with missing values are dropped if `drop`; otherwise the first one raises an error.
     """
@@ -272,7 +272,7 @@ def _encode_rows(
 def _find_gaps(
     cells: Any, drop: bool, name: str, texts: Any, expected: str = "a number"
 ) -> NDArray[np.bool_]:
-    """Return a mask of missing values; unless `drop`, raise BadCellError on the first one.
+    """Return a mask of missing values; raise BadCellError if there is one and `drop` is false.
 
     `texts` are the cells as written, which the error quotes.
     """
