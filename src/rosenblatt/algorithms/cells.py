@@ -149,12 +149,15 @@ class Flat:
 
     @classmethod
     def of_all(cls, rows: list[Vector]) -> Flat:
-        """Create the space of all weights, without pivots."""
+        """Create the space of all weights, in which no row's score is fixed at 0 yet."""
         Z = np.array([to_unit_length(z) for z in rows]).T.copy()
         return cls((), np.eye(len(Z)), Z, ROUNDED)
 
     def fix(self, n: int, exact: list[Vector]) -> Flat:
-        """Return the part of the subspace orthogonal to row n, which becomes a pivot."""
+        """Fix the score of row n at 0: return the part of the subspace orthogonal to this row.
+
+        The row becomes the last pivot.
+        """
         length = math.sqrt(float((self.rows[:, n] ** 2).sum()))
         # Orthonormal columns that are orthogonal to the row, from Householder's reflection.
         v = self.rows[:, n] / length
@@ -179,7 +182,7 @@ def _multiply(A: Floats, B: Floats) -> Floats:
 
 
 def _project_out(z: Vector, pivots: list[Vector]) -> Vector:
-    """Project z onto the orthogonal complement of pivots, up to a positive factor."""
+    """Project z onto the space orthogonal to all pivots, in integers, up to a positive factor."""
     orthogonal: list[Vector] = []
     for row in (*pivots, z):
         rest = row
@@ -236,17 +239,17 @@ class Enumeration:
 
     @property
     def mistakes(self) -> float:
-        """Mistakes of the best weights so far, or their total sample weight."""
+        """Number of mistakes of the best weights so far, or total sample weight of these rows."""
         return self.true_costs.number(self.cost)
 
     @property
     def below(self) -> int:
-        """Lowest cost found so far, minus the part of it that no w can avoid."""
+        """Lowest cost of mistakes found so far, minus the cost that no w can avoid."""
         return self.cost - self.directions.always
 
     @property
     def limit(self) -> int:
-        """The cost `below` as a multiple of `unit`, rounded up, for the compiled loops."""
+        """Cost that better weights must stay below, in multiples of `unit`, rounded up."""
         return -(-self.below // self.unit)
 
     def go(self, stopped: Callable[[], bool], threads: int) -> bool:
@@ -274,9 +277,10 @@ class Enumeration:
         return not self.halt[0]
 
     def _examine(self, pivots: tuple[int, ...]) -> None:
-        """Find the cheapest cell that touches the plane of weights orthogonal to the pivots.
+        """Search near the plane where all pivots score 0, and keep weights with cheaper mistakes.
 
-        If it costs less than the best so far, keep weights inside it. Its cost is exact.
+        All cells that touch the plane are searched. Weights are kept if their mistakes cost less
+        than those of the best weights so far; costs are exact.
         """
         found = self.arrangement.cheapest(pivots, self.below)
         if found is None:
@@ -314,7 +318,7 @@ class Enumeration:
                 raise
 
     def _fix(self, flat: Flat, n: int) -> None:
-        """Enumerate the cells for the pivots of `flat`, row n, and all choices of later pivots."""
+        """Make row n the next pivot, and enumerate the cells for all choices of later pivots."""
         flat = flat.fix(n, self.rows)
         pivots = self._next_pivots(flat)
         if flat.dimension == 3:
@@ -326,7 +330,7 @@ class Enumeration:
             self._fix(flat, k)
 
     def _initial_marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Mark the rows that cannot be the next pivot: earlier rows, and zero rows."""
+        """Mark rows that cannot be the next pivot: those up to the last pivot, and zero rows."""
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
@@ -334,7 +338,7 @@ class Enumeration:
     def _mark(
         self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
     ) -> None:
-        """Mark rows to try as the next pivot, found by searching some or all of the subspace.
+        """Mark rows worth trying as the next pivot, by searching some or all of the subspace.
 
         Their hyperplanes may touch a cell that costs less than the best so far.
         """
@@ -344,7 +348,7 @@ class Enumeration:
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return after how many halvings of a simplex it is faster to try every row as a pivot."""
+        """Return the number of simplex cuts after which trying every row as pivot is faster."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)
@@ -354,7 +358,7 @@ class Enumeration:
         return FEWEST_CUTS + len(candidates) * cuts // times
 
     def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return the rows to try as the next pivot.
+        """Return the rows worth trying as the next pivot (a row whose score is fixed at 0).
 
         Their hyperplanes may touch a cell that costs less than the best so far.
         """

@@ -162,7 +162,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
 
 
 class Walker:
-    """Random walks of one thread, which remembers its best weights."""
+    """Random walks of one thread, and the best weights that they found."""
 
     def __init__(self, landscape: Landscape, rng: np.random.Generator) -> None:
         self.landscape, self.rng = landscape, rng
@@ -204,7 +204,7 @@ class Walker:
         return self.cost < before
 
     def offer_best(self, gap: Gap) -> None:
-        """Pass the best weights to `gap`; if they are no better, pass the middle of their cell.
+        """Offer the walker's best weights to the search; if refused, offer their cell's middle.
 
         Conversion rounds weights, which changes mistakes where scores are nearly 0.
         """
@@ -215,7 +215,7 @@ class Walker:
 
 
 def logistic(board: Board, until: Deadline) -> Floats:
-    """Fit a logistic regression to the board until the deadline."""
+    """Fit a logistic regression to the scaled rows until the deadline."""
 
     def loss(w: Floats) -> tuple[float, Floats]:
         s = board.rows @ w
@@ -293,7 +293,7 @@ def along_lines(gap: Gap) -> None:
 
 
 def _direction(examples: Examples, scaling: Scaling, s: Floats, rng: np.random.Generator) -> Floats:
-    """Draw a random direction: a coordinate, or a sum of rows near the hyperplane."""
+    """Draw a direction for a line search: an axis, or a sum of rows near the hyperplane."""
     D = examples.d + 1
     chance = rng.random()
     v = np.zeros(D)
@@ -320,7 +320,7 @@ class Line(NamedTuple):
 
 
 def new_line(n: int, dimension: int, size: int) -> Line:
-    """Allocate a line for n rows and up to `size` sign changes on each side of w."""
+    """Allocate a `Line` for n rows and up to `size` sign changes on each side of w."""
     ahead, behind = np.empty((2, size)), np.empty((2, size))
     return Line(np.zeros(n), np.zeros(n), np.zeros(dimension), ahead, behind)
 
@@ -346,7 +346,7 @@ def normalize(w):
 
 
 def cost_of(s, costs):
-    """Return the total cost of the rows whose score is not positive."""
+    """Return the total cost of the misclassified rows, whose entries of s are not positive."""
     f = 0.0
     for n in range(len(s)):
         if s[n] <= 0:
@@ -355,9 +355,9 @@ def cost_of(s, costs):
 
 
 def sort(crossings, k):
-    """Sort the first k sign changes on a line by position.
+    """Sort the points of a line where scores change sign by their position.
 
-    Each is a position and a change of cost.
+    Only the first k entries are sorted. Each is a position and a change of cost.
     """
     for gap in GAPS:
         for i in range(gap, k):
@@ -371,9 +371,9 @@ def sort(crossings, k):
 
 
 def cross(line, costs, reach):
-    """Find where scores change sign on a line, and count these places on each side of w.
+    """Find the points of a line where scores change sign; count them on each side of w.
 
-    Sign changes farther than `reach` are left out. Both numbers are -1 if there are too many.
+    Sign changes farther than `reach` are left out. Both counts are -1 if there are too many.
     """
     s, g, ahead, behind = line.s, line.g, line.ahead, line.behind
     k = m = 0
@@ -395,7 +395,7 @@ def cross(line, costs, reach):
 
 
 def least(crossings, k, reach, f):
-    """Return the lowest cost on a half-line that begins at w, where the cost is f."""
+    """Return the lowest cost of mistakes on a half-line from w, where their cost is f."""
     low, lowest = 0.0, f
     for i in range(k):
         if crossings[0, i] - low > TINY * reach:
@@ -406,7 +406,7 @@ def least(crossings, k, reach, f):
 
 
 def choose(crossings, k, reach, f, temperature, rng):
-    """Draw a random point on a half-line, with points of low cost more likely.
+    """Draw a random point on a half-line, more likely one where mistakes cost less.
 
     The sign changes cut the half-line into pieces. Return the total weight of all pieces, a point
     of the chosen piece, and the cost there. `temperature` is a pair: the lowest cost on the line,
@@ -431,10 +431,10 @@ def choose(crossings, k, reach, f, temperature, rng):
 
 
 def step(line, costs, reach, f, temperature, rng):
-    """Move the scores along a line to a random point, preferably of low cost.
+    """Draw a random point on a line, preferably of few mistakes, and update the scores.
 
-    Return the distance, the cost there, and the number of sign changes on the line. If these are
-    too many, nothing moves, and the number is -1.
+    Return the distance, the cost of mistakes there, and the number of sign changes on the line. If
+    these are too many, nothing moves, and the number is -1.
     """
     k, m = cross(line, costs, reach)
     if k < 0:
@@ -450,7 +450,7 @@ def step(line, costs, reach, f, temperature, rng):
 
 
 def aim(board, line, rng):
-    """Draw the direction of a line: a coordinate, a Gaussian vector or a row.
+    """Draw a direction for a line search: a coordinate axis, a Gaussian vector or a row.
 
     Return a number for the kind of direction.
     """
@@ -475,7 +475,7 @@ def aim(board, line, rng):
 
 
 def anneal(board, line, w, best, schedule, reaches, rng):
-    """Run simulated annealing from w, and return the lowest cost.
+    """Search for few mistakes by simulated annealing from w; return the lowest cost.
 
     The best weights are written to `best`. `reaches` holds the search distance for each kind of
     direction; it is adapted so that a few dozen sign changes are within reach.

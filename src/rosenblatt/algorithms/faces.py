@@ -55,17 +55,21 @@ class Arrangement:
 
     @property
     def n_faces(self) -> int:
-        """Number of sets of rows that `pivots` yields, each orthogonal to a plane."""
+        """Number of sets of rows to try as pivots (rows with the score 0), see `pivots`."""
         return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
-        """Yield all sets of d - 2 rows in d dimensions, each orthogonal to a plane of weights."""
+        """Yield all sets of d - 2 rows; fixing their scores at 0 leaves a plane of weights.
+
+        d is the number of dimensions of the weights.
+        """
         yield from combinations(range(len(self.rows)), max(0, self.dimension - 2))
 
     def cheapest(self, pivots: tuple[int, ...], below: int) -> tuple[int, Weights] | None:
-        """Find the cheapest cell that touches the plane of weights orthogonal to all pivots.
+        """Find the cheapest mistakes in cells that touch the plane where all pivots score 0.
 
-        Return its cost and weights inside, or None if no such cell costs less than `below`.
+        Return the cost of these mistakes and weights that make them, inside the cell. None if no
+        such mistakes cost less than `below`.
         """
         if self.dimension < 2:
             alone = [Fraction(v) for v in self.rows[0]] if self.rows else []
@@ -112,9 +116,9 @@ class Arrangement:
 
 
 def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
-    """Return the cost of the cheapest cell, and weights inside that cell.
+    """Find the weights whose mistakes cost least; return this cost and the weights.
 
-    None if no cell costs less than `below`.
+    None if no mistakes cost less than `below`.
     """
     best = None
     for pivots in arrangement.pivots():
@@ -126,7 +130,7 @@ def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
 
 @dataclass(frozen=True)
 class Arc:
-    """Arc of the circle of directions in a plane on which the mistakes stay the same."""
+    """Range of directions of w in a plane for which the mistakes stay the same."""
 
     cost: int
     at: Fraction
@@ -135,7 +139,7 @@ class Arc:
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """Plane of weights spanned by u and v, with each row's dot products with both.
+    """Plane of weights spanned by vectors u and v, with each row's dot products with both.
 
     As w = v - q·u turns from u to -u, q grows from -∞. A row changes its sign at q = b/a, from
     correct to wrong if a > 0; a row with a = 0 changes at u itself. The other half is opposite.
@@ -148,10 +152,11 @@ class Circle:
     unit: Fraction  # of q: the length of v divided by that of u
 
     def best(self, below: int, plain: bool) -> Arc | None:
-        """Return an arc of lowest cost, or None if no arc costs less than `below`.
+        """Return a range of directions of w (`Arc`) where mistakes cost least, or None.
 
-        The rows are sorted by the quotients b/a in floats. Each is rounded once, so different
-        floats are in their true order; if `plain`, different quotients are also different floats.
+        The result is None if they cost at least `below` everywhere. The rows are sorted by the
+        quotients b/a in floats. Each is rounded once, so different floats are in their true order;
+        if `plain`, different quotients are also different floats.
         """
         crossing = np.flatnonzero(self.a != 0)
         quotients = _quotients(self.b[crossing], self.a[crossing])
@@ -178,7 +183,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return a point inside the widest of several arcs, as a position on the circle.
+        """Return the q for which w = v - q·u lies inside the widest of several arcs (`Arc`).
 
         Weights in a wide arc are more likely to stay in the arc after rounding.
         """
@@ -194,9 +199,10 @@ class Circle:
         return at if low < at < high else (low + high) / 2
 
     def _among(self, rows: NDArray[np.intp], cost: int, below: int) -> Arc | None:
-        """Find the cheapest arc between sign changes whose positions round to equal floats.
+        """Find the cheapest mistakes between sign changes that floats cannot tell apart.
 
-        None if no such arc costs less than `below`.
+        The sign changes are compared as exact fractions. None if no mistakes between them cost less
+        than `below`.
         """
         total = int(self.costs.sum())
         falls = int(self.costs[rows][self.a[rows] < 0].sum())
@@ -213,7 +219,7 @@ class Circle:
 
 
 class Directions:
-    """Hyperplanes of weights where the scores of rows change sign, as exact integer vectors.
+    """Normal vectors, in integers, of the hyperplanes where scores of rows change sign.
 
     Columns are centered and scaled, so that rows differ clearly, and linearly dependent columns
     are left out. Parallel rows are merged: of those that contradict one another the cheaper are
@@ -244,7 +250,10 @@ class Directions:
         self.arrangement = Arrangement(rows, worth)
 
     def weights(self, w: Weights) -> Weights:
-        """Convert w to augmented weights for the data, so that no nonzero row has the score 0."""
+        """Convert w to augmented weights for the examples before centering and scaling.
+
+        They are moved slightly if needed, so that no row except zeros has the score 0.
+        """
         full = [Fraction(0)] * len(self.columns)
         for j, v in zip(self.independent, w, strict=True):
             full[j] = v
@@ -261,7 +270,7 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """Column minus its median, as exact integers in a common unit."""
+    """Feature column minus its median, as exact integer multiples of a unit."""
 
     values: list[int]
     places: int  # binary places of the unit
@@ -292,7 +301,10 @@ class _Column:
 
 
 def _merge_opposite(each: dict[Vector, int]) -> tuple[dict[Vector, int], int]:
-    """Merge opposite rows; return each remaining row's cost, and the cost that no w can avoid."""
+    """Merge opposite rows z and -z; return the costs of the rows left, and the unavoidable cost.
+
+    Every w misclassifies at least one of two opposite rows, and each row of zeros.
+    """
     always = each.pop((0,) * len(next(iter(each), ())), 0)
     merged: dict[Vector, int] = {}
     for z, cost in each.items():
@@ -329,9 +341,9 @@ def independent_columns(rows: Sequence[Vector]) -> list[int]:
 
 
 def complement(pivots: Sequence[Vector], dimension: int) -> tuple[Vector, Vector] | None:
-    """Return two vectors that span the orthogonal complement of pivots.
+    """Return two integer vectors that span the plane orthogonal to all pivots.
 
-    None if the complement has more than two dimensions.
+    None if the orthogonal complement has more than two dimensions.
     """
     entries = [v for z in pivots for v in z]
     spans, count = flint.fmpz_mat(len(pivots), dimension, entries).nullspace()
@@ -367,7 +379,7 @@ def to_unit_length(z: Vector) -> Floats:
 
 
 def _quotients(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide integers, rounding each quotient once, to infinity on overflow."""
+    """Divide integers elementwise into correctly rounded floats, infinite on overflow."""
     try:
         return np.asarray(above / below, dtype=np.float64)
     except OverflowError:

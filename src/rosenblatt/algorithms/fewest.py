@@ -38,9 +38,10 @@ class Search:
 
 
 class Gap:
-    """Gap between the best weights found so far and the lower bound on mistakes.
+    """State of a search for the fewest mistakes: the best weights so far, and a lower bound.
 
-    Both are integer multiples of a unit (`Costs`), so they are exact. Threads share the gap.
+    The cost of the mistakes of these weights and the lower bound on it are integer multiples of a
+    unit (`Costs`), so they are exact. Threads share this state.
 
     Examples
     --------
@@ -77,12 +78,12 @@ class Gap:
 
     @property
     def hopeful(self) -> bool:
-        """Whether further searches could narrow the gap."""
+        """Whether more searching may improve the best weights or the lower bound on mistakes."""
         return not (self.closed or self.done or self.interrupted)
 
     @property
     def goes_on(self) -> bool:
-        """Whether further searches could narrow the gap before the deadline."""
+        """Whether time is left, and more searching may improve the weights or the lower bound."""
         return self.hopeful and not self.deadline.over
 
     @property
@@ -92,7 +93,7 @@ class Gap:
 
     @property
     def mistakes(self) -> float:
-        """Mistakes of the best weights so far, or their total sample weight."""
+        """Number of mistakes of the best weights so far, or total sample weight of these rows."""
         return self.costs.number(self.cost)
 
     def cost_of(self, w: Floats) -> int:
@@ -115,7 +116,7 @@ class Gap:
         return better
 
     def replace(self, w: Floats) -> None:
-        """Replace the best weights by w if its mistakes cost no more."""
+        """Replace the best weights by w if the mistakes of w cost the same or less."""
         if np.isfinite(w).all() and (cost := self.cost_of(w)) <= self.cost:
             self.w, self.cost = w.copy(), cost
 
@@ -131,13 +132,13 @@ class Gap:
                 self._record()
 
     def _record(self) -> None:
-        """Add the time, the mistakes and the bound to the history if either changed."""
+        """Append time, mistakes and lower bound to the history if mistakes or bound changed."""
         state = self.mistakes, self.costs.number_below(self.bound)
         if not self.history or self.history[-1][1:] != state:
             self.history.append((self.seconds, *state))
 
     def report(self, steps: int) -> None:
-        """Count further steps of the search, and report progress."""
+        """Add `steps` to the number of steps of the search, and report progress to `watch`."""
         with self.lock:
             self.steps += steps
         if self.search.watch is not None:
@@ -148,7 +149,7 @@ Engine = Callable[[Gap], None]
 
 
 def try_starts(gap: Gap) -> None:
-    """Start a search from both constant predictions and a short pocket run."""
+    """Find first weights for a search: try both constant predictions and a short pocket run."""
     examples = gap.examples
     try:
         if examples.x0:

@@ -1,7 +1,8 @@
-"""Counts of the mistakes that one w, or each of many candidates, makes on all rows.
+"""Counting the mistakes that one weight vector, or each of many, makes on all rows.
 
-Rows come as blocks. In memory they are one block, where candidates that cannot win are dropped
-after some of the rows; many blocks are passed through once.
+Weight vectors that are compared are called candidates. Rows come as blocks. In memory they are one
+block, where candidates that cannot be the best are dropped after some of the rows; many blocks are
+passed through once.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ SUM_ERROR_OF_BLOCKS = 1 + 2**-20
 
 @dataclass(eq=False)
 class Judge:
-    """Counter of the mistakes that weights make on blocks of rows.
+    """Counter of the mistakes that weight vectors make on blocks of rows.
 
     A mistake on a row of sample weight s counts s. For one w and in a batch, the count is that of
     `Hypothesis.mistakes`: scores whose sign rounding could change are decided exactly in both.
@@ -68,7 +69,7 @@ class Judge:
         self.examples = self.blocks.loaded  # None if the rows are read in passes
 
     def alone(self, w: Floats) -> float:
-        """Count the mistakes of w, or add up their sample weights."""
+        """Count the mistakes of w; with sample weights, return the total weight of these rows."""
 
         def cost(block: Examples, first: int) -> int | Floats:
             wrong = self._mistakes(w, block)
@@ -117,7 +118,7 @@ class Judge:
         return counts
 
     def batch(self, dimension: int, judged: int = sys.maxsize) -> int:
-        """Return how many candidates to compare at once, if `judged` were compared before."""
+        """Return how many weight vectors to compare at once, after comparing `judged` of them."""
         most = BATCH_ENTRIES // dimension
         if self.examples is None:
             return max(1, min(most, CANDIDATES_AT_ONCE))
@@ -129,18 +130,21 @@ class Judge:
 
     @functools.cached_property
     def sieve(self) -> Sieve | None:
-        """Filter that drops most candidates after a few rows; None if it saves no time."""
+        """Filter that rejects most weight vectors after a few rows; None if it saves no time."""
         if self.blocks.multiclass or self.examples is None or not worth_sifting(self.examples):
             return None
         return Sieve(self.examples, self.threads)
 
     def release(self) -> None:
-        """Free the copy of the rows that the sieve holds."""
+        """Free the memory of the filter `sieve`, which holds a copy of the rows."""
         with contextlib.suppress(AttributeError):  # no sieve was made yet
             del self.sieve
 
     def _count(self, W: Floats, one: Survivor) -> float:
-        """Return the exact mistakes of a candidate, recounted if its count may be inexact."""
+        """Return the exact number or weight of the mistakes of one of the weight vectors W.
+
+        They are counted again if the first count was incomplete or a rounded sum.
+        """
         exact = one.complete and (self.examples is None or self.examples.weights is None)
         return int(one.wrong) if exact else self.alone(W[one.b])
 
@@ -167,7 +171,10 @@ class Judge:
 def _survivors_in_memory(
     examples: Examples, W: Floats, best: float, threads: int
 ) -> list[Survivor]:
-    """Return the candidates that may make fewer mistakes than `best` on rows in memory."""
+    """Return the weight vectors (rows of W) that may make fewer mistakes than `best`.
+
+    The examples are in memory.
+    """
     threads = min(threads, max(1, examples.n * len(W) // FEW_PAIRS))
     # For each thread and candidate: the weight of mistakes so far, and undecided scores.
     all_wrong, all_undecided = np.zeros((2, threads, len(W)))
@@ -177,7 +184,7 @@ def _survivors_in_memory(
     size = max(1, SCORES_AT_ONCE // len(W))
 
     def look(k: int) -> None:
-        """Count mistakes on the rows of thread k, dropping candidates that cannot win.
+        """Count mistakes on the rows of thread k, dropping vectors that cannot be the best.
 
         The counts of other threads may be outdated, but they are lower bounds.
         """
@@ -235,7 +242,7 @@ class CandidateWeights:
             return cls(V, V[:, 0] * examples.x0, tolerance, which)
 
     def only(self, left: NDArray[np.bool_]) -> CandidateWeights:
-        """Return the candidates marked in `left`, with the weight vectors they use."""
+        """Select the candidates for which the mask `left` is True."""
         if self.which is None:
             return CandidateWeights(self.W[left], self.w0[left], self.tolerance[left])
         used, which = np.unique(self.which[left], return_inverse=True)
@@ -245,7 +252,10 @@ class CandidateWeights:
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add the cost of mistakes on `rows` to `wrong`, and uncertain scores to `undecided`."""
+        """Add each candidate's mistakes to `wrong`, and its scores too close to 0 to `undecided`.
+
+        Only the examples in `rows` are counted; a mistake on one counts as its entry of `sizes`.
+        """
         S, y = examples.product(rows, self.W), examples.y[rows]
         if self.which is None:
             run_judge(S, self.w0, y, sizes, self.tolerance, wrong, undecided)
@@ -254,7 +264,7 @@ class CandidateWeights:
 
 
 def _hardest_first(examples: Examples, w: Floats) -> Rows:
-    """Sort the rows roughly by signed score, with likely mistakes first.
+    """Order the rows roughly, so that those that w most likely misclassifies come first.
 
     Candidates that cannot win are then dropped early. Coarse ranks make sorting fast.
     """
@@ -268,7 +278,7 @@ def _hardest_first(examples: Examples, w: Floats) -> Rows:
 
 
 def judge(S, w0, y, s, tolerance, wrong, undecided):
-    """Count the mistakes and the uncertain scores of many weight vectors.
+    """Count the mistakes of many weight vectors, and the scores whose sign rounding may change.
 
     S[n, b] + w0[b] is the score of row n by the b-th w; between -tolerance[b] and tolerance[b]
     its sign is undecided.
@@ -281,7 +291,7 @@ def judge(S, w0, y, s, tolerance, wrong, undecided):
 
 
 def judge_joint(S, w0, which, y, s, tolerance, wrong, undecided):
-    """Count the mistakes and uncertain scores of many classifiers with more than two labels.
+    """Count mistakes, and predictions that rounding may change, with more than two labels.
 
     S[n, j] + w0[j] is the score of row n for one label; which[b, k] is the j of label k in the
     b-th w.

@@ -67,7 +67,7 @@ PLAIN = (2.0**-900, 2.0**900)  # squared lengths that neither overflow nor under
 
 
 class Survivor(NamedTuple):
-    """Candidate that may be the best, with its mistakes that are certain despite rounding."""
+    """Weight vector that may be the best, with its mistakes that rounding cannot change."""
 
     b: int  # index of the candidate
     wrong: float  # total weight of its certain mistakes
@@ -83,7 +83,7 @@ class Packed(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Weight vectors to compare, with limits on their mistakes."""
+    """Weight vectors to compare, and for each the cost of mistakes at which it is rejected."""
 
     W: np.ndarray
     units: np.ndarray  # their directions as integers
@@ -94,7 +94,7 @@ class Candidates(NamedTuple):
     sum_error: float  # factor by which rounding may change a sum of weights
 
     def some(self, which: Places, limits: Floats, kind: Any) -> Candidates:
-        """Select candidates, set new limits on their mistakes, and restart their counts at 0."""
+        """Select some weight vectors, with new limits on their mistakes and counts reset to 0."""
         own = self.W[which], self.units[which], self.tolerance[which]
         return Candidates(
             *own, self.error, limits, np.zeros(len(which), dtype=kind), self.sum_error
@@ -102,7 +102,7 @@ class Candidates(NamedTuple):
 
 
 class Sieve:
-    """Filter of weight vectors that may make fewer mistakes than all before them.
+    """Filter that keeps the weight vectors that may make fewer mistakes than all before them.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Sieve:
         )
 
     def pack(self, batch: Candidates) -> tuple[Packed, Packed]:
-        """Return a packed sample of the rows, and all rows packed with likely mistakes first."""
+        """Round the rows to integers: a sample of them, and all with likely mistakes first."""
         n, kind = self.examples.n, self.examples.row_type
         rows, order, places = np.arange(n, dtype=kind), np.empty(n, kind), np.empty(n, kind)
         stretch, cosines = np.empty(n), np.empty(n, dtype=np.float32)
@@ -187,7 +187,10 @@ class Sieve:
         return Packed(tiles, costs, order)
 
     def _leaders(self, sample: Packed, batch: Candidates) -> Places:
-        """Return the candidates about as good on a sample of rows as all before them, or better."""
+        """Return the indices of weight vectors that look best so far on a sample of rows.
+
+        Each makes at most slightly more mistakes there than the best vector before it.
+        """
         wrong = np.empty(len(batch.W))
 
         def look(which: Places) -> None:
@@ -202,7 +205,7 @@ class Sieve:
     def _count(
         self, rows: Packed, batch: Candidates, which: Places, sifted: bool
     ) -> list[Survivor]:
-        """Count mistakes on all rows; return the candidates that stay below their limits."""
+        """Count mistakes on all rows; return the weight vectors that stay below their limits."""
         found: list[Survivor] = []
 
         def count(part: Places) -> None:
@@ -222,7 +225,7 @@ class Sieve:
         return found
 
     def _in_batches(self, work: Callable[[Places], None], which: Places, rows: int) -> None:
-        """Call `work` on batches of some candidates, in several threads."""
+        """Split the candidates `which` into batches, and call `work` on each in several threads."""
         count = max(min(self.threads, len(which)), -(-len(which) // BATCH))
         batches = iter(np.array_split(which, count) if count else [])
 
@@ -234,7 +237,10 @@ class Sieve:
 
 
 def worth_sifting(examples: Examples) -> bool:
-    """Return whether a sieve saves time: for many dense rows, unless norms are tiny or huge."""
+    """Return whether rejecting weight vectors after a few rows (`Sieve`) saves time.
+
+    It does for many dense rows whose norms are neither tiny nor huge.
+    """
     if examples.is_sparse or examples.n < MANY_ROWS or not 0 < examples.d <= MOST_FEATURES:
         return False
     typical = examples.squares / examples.n + examples.x0 * examples.x0
@@ -242,12 +248,15 @@ def worth_sifting(examples: Examples) -> bool:
 
 
 def sum_error(examples: Examples) -> float:
-    """Bound the factor by which rounding changes a sum of sample weights."""
+    """Return an upper bound on the factor by which rounding changes a sum of sample weights."""
     return 1.0 if examples.weights is None else 1 + 4 * examples.n * UNIT_ROUNDOFF
 
 
 def score_error(examples: Examples, W: Floats) -> Floats:
-    """Bound the rounding errors of the scores of each w, in any order of summation."""
+    """Return upper bounds on the rounding errors of scores, one for each row w of W.
+
+    They hold for any order of summation.
+    """
     share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
     largest = np.abs(W).max(axis=1, initial=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -258,7 +267,10 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Round each w / ‖w‖ to packed 16-bit integers; zeros if ‖w‖ is tiny or huge."""
+    """Scale each w and round it to 16-bit integers, stored in pairs.
+
+    They are 0 if ‖w‖ is tiny or huge.
+    """
     units = np.zeros((len(W), W.shape[1] + W.shape[1] % 2), dtype=np.int16)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", W, W)
@@ -302,7 +314,10 @@ def hardest_first(cosines, order, places):
 
 
 def rounded(D, n, a, numbers):
-    """Round a times row n to 16-bit integers; return the largest magnitude before clipping."""
+    """Multiply row n by a, and round it to 16-bit integers, written to `numbers`.
+
+    Integers that do not fit are clipped. Return the largest absolute value before that.
+    """
     v = np.int32(np.rint(a * D.x0))
     numbers[0], most = min(max(v, -MOST), MOST), abs(v)
     for i in range(D.X.shape[1]):
@@ -313,7 +328,7 @@ def rounded(D, n, a, numbers):
 
 
 def pack(D, stretch, rows, places, tiles):
-    """Round rows to integers and write each to its place in the tiles."""
+    """Scale rows, round them to 16-bit integers, and write each to its place in `tiles`."""
     numbers = np.zeros(2 * tiles.shape[1], dtype=np.int16)
     pairs = numbers.view(np.int32)
     for n in rows:
@@ -326,10 +341,10 @@ def pack(D, stretch, rows, places, tiles):
 
 
 def sides(tile, v, u, error):
-    """Return four bit masks of the 64 rows in a tile: two each for weight vectors v and u.
+    """Mark in bit masks which of 64 rows weight vectors v and u misclassify or leave undecided.
 
-    The first marks the rows that are certainly misclassified, the second the rows whose class
-    rounding leaves undecided.
+    Return two masks for v, then two for u. The first of two marks the rows that are certainly
+    misclassified, the second the rows whose class rounding leaves undecided.
     """
     rows, bits = tile.view(np.int16).astype(np.int64), [0, 0, 0, 0]
     for i, w in ((0, v.view(np.int16)), (2, u.view(np.int16))):
@@ -350,7 +365,7 @@ def ones(bits):
 
 
 def weigh(bits, s):
-    """Return the total weight of the rows whose bits are set."""
+    """Return the total sample weight of the rows whose bits are set."""
     total = 0.0
     for k in range(len(s)):
         total += s[k] * ((bits >> k) & 1)
@@ -358,19 +373,22 @@ def weigh(bits, s):
 
 
 def cost(bits, s):
-    """Return the total weight of the rows whose bits are set, or their number."""
+    """Return the total sample weight of the rows whose bits are set, or else their number."""
     return ones(bits) if s.dtype == np.int64 else weigh(bits, s)
 
 
 def tile_of(packed, j):
-    """Return the j-th tile, the weights of its rows, and a mask of the rows in use."""
+    """Return the j-th tile (64 packed rows), its sample weights, and a bit mask of its rows.
+
+    The last tile may have fewer than 64 rows.
+    """
     count = min(TILE, len(packed.rows) - j * TILE)
     there = -1 if count == TILE else (1 << count) - 1
     return packed.tiles[j], packed.costs[j * TILE : (j + 1) * TILE], there
 
 
 def sift(packed, batch):
-    """Drop each candidate whose mistakes reach its limit, and return the others."""
+    """Return the indices of the weight vectors whose certain mistakes stay below their limits."""
     W, limits, wrong = batch.units.copy(), batch.limits.copy(), batch.wrong.copy()
     left = np.arange(len(W))
     for j in range(len(packed.tiles)):
@@ -396,10 +414,12 @@ def sift(packed, batch):
 
 
 def judge_pair(packed, start, v, u, error, places):
-    """Add up the certain mistakes of weights v and u in some tiles, and list undecided rows.
+    """Count certain mistakes of weight vectors v and u on some rows, and list undecided rows.
 
-    Return the totals for v and u, and their numbers of undecided rows. The positions of undecided
-    rows are written to places[0] for v and to places[1] for u.
+    The rows are those of the next `SPAN` tiles from the tile `start` on. A row is undecided if
+    rounding to integers could change its class; a mistake counts as its sample weight. Return the
+    totals for v and u, and their numbers of undecided rows. The positions of undecided rows are
+    written to places[0] for v and to places[1] for u.
     """
     wrong_v = wrong_u = 0.0
     count_v = count_u = 0
@@ -414,7 +434,10 @@ def judge_pair(packed, start, v, u, error, places):
 
 
 def put(bits, start, places, count):
-    """Append the positions of set bits, plus `start`, to `places`; return the new count."""
+    """Append the position of each set bit, plus `start`, to the array `places`.
+
+    `count` of its entries are in use already. Return the new number.
+    """
     while bits != 0:
         places[count] = start + ones((bits & -bits) - 1)
         bits &= bits - 1
@@ -427,7 +450,10 @@ def fetch(D, n):
 
 
 def recount_rows(D, packed, places, w, tolerance):
-    """Return the cost of rows that w certainly misclassifies, and whether none is undecided."""
+    """Add up the costs of those of the listed rows that w certainly misclassifies.
+
+    Rows are scored in float64. Return the total, and whether the scores decide all listed rows.
+    """
     wrong, sure = 0.0, True
     for i in range(len(places)):
         fetch(D, packed.rows[places[min(i + AHEAD, len(places) - 1)]])
@@ -441,10 +467,11 @@ def recount_rows(D, packed, places, w, tolerance):
 
 
 def recount(D, packed, batch, sure, sifted):
-    """Count the mistakes of candidates exactly, each up to its limit.
+    """Count the mistakes of weight vectors, scoring rows near the hyperplane in float64.
 
-    Rows whose score is nearly 0 are scored again in float64. If `sifted`, certain mistakes are
-    counted already. The total of one candidate is a limit for those after it.
+    Counting stops at the limit of each vector. If `sifted`, mistakes far from the hyperplane are
+    counted already. The total of one vector is a limit for those after it. An entry of `sure`
+    becomes False if float64 leaves a row undecided, too.
     """
     left, wrong, limits, best = np.flatnonzero(sure), batch.wrong, batch.limits, np.inf
     places = np.empty((2, SPAN * TILE), dtype=np.int64)
@@ -473,7 +500,7 @@ def recount(D, packed, batch, sure, sifted):
 
 @functools.cache
 def sixteen_bits() -> Any:
-    """Create a version of `sides` in LLVM code that uses 16-bit instructions."""
+    """Create a version of `sides` in LLVM code, with vector instructions for 16-bit integers."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
@@ -524,10 +551,10 @@ def _sums(target: Any, builder: Any, signature: Any, arguments: Any) -> list[lis
 
 
 def _products(builder: Any, arrays: list[Any], parts: range) -> list[list[Any]]:
-    """Emit LLVM code for dot products of rows with each vector, over some of the columns.
+    """Emit LLVM code for the dot products of each vector with some rows, in groups of 16.
 
-    LLVM recognizes this pattern as one instruction, made for audio: multiply 16-bit numbers and
-    add the products in pairs.
+    `parts` are the groups of rows in the tile. LLVM recognizes this pattern as one instruction,
+    made for audio: multiply 16-bit numbers and add the products in pairs.
     """
     from llvmlite import ir
     from numba.core import cgutils

@@ -29,7 +29,10 @@ KNOWN, FOUND = 1, 2  # marks of rows that cannot be the next pivot, and of rows 
 
 
 class Scratch(NamedTuple):
-    """Arrays for one simplex, mostly with an entry for each undecided row."""
+    """Work arrays for one simplex of weights, most of them with an entry per undecided row.
+
+    A row is undecided if some w in the simplex misclassify it and others do not.
+    """
 
     low: np.ndarray  # lowest score in the simplex
     high: np.ndarray  # highest score in the simplex
@@ -41,7 +44,10 @@ class Scratch(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """Nested simplices in the space of weights, each one half of the one before it."""
+    """Stack of simplices in weight space, each one half of the one before it.
+
+    The search halves the last one, or drops it and continues with the other half.
+    """
 
     scores: np.ndarray  # of the rows at the corners
     which: np.ndarray  # undecided rows
@@ -67,7 +73,7 @@ def new_levels(m: int, n: int) -> tuple[Levels, Scratch]:
 
 
 class Crossings(NamedTuple):
-    """Places on a half circle of weights where the scores of rows change sign."""
+    """Points on a half circle in weight space where the scores of rows change sign."""
 
     keys: np.ndarray  # positions from -1 to 1
     changes: np.ndarray  # changes of cost
@@ -81,7 +87,7 @@ def new_crossings(n: int) -> Crossings:
 
 
 def halve(old, new, size, sides, scratch):
-    """Halve a simplex at the middle of an edge, and compute the scores in one half.
+    """Halve a simplex of weights at the middle of an edge; compute the scores for one half.
 
     The half is the one that keeps the first corner of the edge. The middle of the edge replaces
     the second corner; its scores are the means of both.
@@ -100,10 +106,10 @@ def halve(old, new, size, sides, scratch):
 
 
 def sort_out(old, new, place, rows, costs, marks, error, scratch):
-    """Keep the rows that are undecided: neither correct nor wrong throughout a simplex.
+    """Keep the undecided rows: those that only some of the weights in a simplex misclassify.
 
-    Return their number, the cost of the rows that are wrong, and whether an undecided one has no
-    mark yet.
+    Return their number, the cost of the rows that all these weights misclassify, and whether an
+    undecided row has no mark yet.
     """
     (size, b), (which, left) = place, rows
     low, high, spots = scratch.low, scratch.high, scratch.spots
@@ -158,10 +164,10 @@ def relax(scores, size, scratch, error, margin, wanted):
 
 
 def add_gains(scores, size, error, scratch):
-    """Add up lower bounds on the cost, linear in w, at each corner of a simplex.
+    """Compute a lower bound on the cost of mistakes, linear in w, at each corner of a simplex.
 
-    The sum is over the rows that are wrong at one point of the simplex, the mean of its corners
-    weighted by `scratch.share`.
+    It is a sum over the rows that are wrong at one point of the simplex, the mean of its corners
+    weighted by `scratch.share`, and is added to `scratch.gains`.
     """
     m, chosen, share = scores.shape[0], scratch.chosen, scratch.share
     for i in range(size):
@@ -181,7 +187,10 @@ def add_gains(scores, size, error, scratch):
 
 
 def choose_edge(corners, scores, size):
-    """Return the edge of a simplex to halve: long, with many sign changes."""
+    """Choose the edge at which to halve a simplex: a long one where many scores change sign.
+
+    Return its two corners.
+    """
     m = scores.shape[0]
     a, b, most = 0, 1, -1.0
     step = 1 + size // SAMPLE
@@ -200,7 +209,7 @@ def choose_edge(corners, scores, size):
 
 
 def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
-    """Mark rows whose hyperplane may meet a cell of cost below a limit.
+    """Mark rows whose hyperplane may border a cell where mistakes cost less than a limit.
 
     It meets a simplex of weights that may contain such a cell. Simplices begin with those of the
     axes and are halved repeatedly. A part is one of the first simplices with a path of halves to
@@ -257,7 +266,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
 
 
 def begin_with(rows, part, scores, which, corners):
-    """Set up an initial simplex, with one corner on each coordinate axis.
+    """Set up an initial simplex in weight space, with one corner on each coordinate axis.
 
     Bit v of `part` says whether corner v lies on the negative half of axis v.
     """
@@ -315,10 +324,12 @@ def project(rows, costs, first, second, crossings):
 
 
 def count(crossings):
-    """Compute a lower bound on the cost of all w on a circle, by counting sign changes in bins.
+    """Compute a lower bound on the mistakes of any w on a circle, by counting sign changes.
 
-    Rounding may put a sign change into the next bin, so two bins at a time are passed in the order
-    that costs least; those at one end of the half circle may belong to the other end.
+    A mistake counts as its cost. The sign changes of scores on the circle of weights are counted in
+    bins, which is faster than sorting them as `sweep` does, but less precise. Rounding may put a
+    sign change into the next bin, so two bins at a time are passed in the order that costs least;
+    those at one end of the half circle may belong to the other end.
     """
     keys, changes, bins = crossings
     size = bins.shape[0] - 1
@@ -349,7 +360,7 @@ def count(crossings):
 
 
 def sort(crossings):
-    """Sort the sign changes on a half circle by position, with the changes of cost."""
+    """Sort the points of a half circle where scores change sign, with the changes of cost."""
     keys, changes, _ = crossings
     for gap in GAPS:
         for i in range(gap, len(keys)):
@@ -361,9 +372,9 @@ def sort(crossings):
 
 
 def sweep(crossings, near):
-    """Bound the cost on a circle of weights from below, by sorting the sign changes.
+    """Compute a lower bound on the mistakes of any w on a circle, by sorting sign changes.
 
-    The order of sign changes closer than `near` is unknown.
+    A mistake counts as its cost. The order of sign changes closer than `near` is unknown.
     """
     sort(crossings)
     keys, changes, _ = crossings
@@ -393,7 +404,10 @@ def sweep(crossings, near):
 
 
 def turn(rows, costs, pivots, bounds, limit, error, crossings):
-    """Compute, for each pivot row, a lower bound on the cost of all weights orthogonal to it."""
+    """For each pivot, compute a lower bound on the mistakes of any w orthogonal to it.
+
+    A mistake counts as its cost.
+    """
     for i in range(len(pivots)):
         first, second, length = find_basis(rows, pivots[i])
         project(rows, costs, first, second, crossings)

@@ -37,9 +37,11 @@ FOUND, STUCK, NONE = range(3)
 
 
 class Vertex(NamedTuple):
-    """Vertex of the linear program: its rows, their inverse matrix, and the dual solution.
+    """Basis of the linear program: its rows, their inverse matrix, and the dual solution.
 
-    Artificial rows have the number -1. The last column of the inverse holds the multipliers.
+    A basis stands for a vertex of the feasible set: a conflict, unless the multiplier of an
+    artificial row is positive. Artificial rows have the number -1. The last column of the inverse
+    holds the multipliers.
     """
 
     rows: np.ndarray
@@ -48,21 +50,21 @@ class Vertex(NamedTuple):
 
     @classmethod
     def artificial(cls, m: int) -> Vertex:
-        """Create a vertex of m artificial rows, from which the simplex method starts."""
+        """Create a basis of m artificial rows, from which the simplex method starts."""
         return cls(np.full(m, -1), np.eye(m), np.zeros(m))
 
 
 class Workspace(NamedTuple):
     """Arrays that are allocated once, for the compiled loops to write to."""
 
-    inside: np.ndarray  # whether each row is a row of the vertex
+    inside: np.ndarray  # whether each row is in the basis
     change: np.ndarray  # change of each multiplier
     best: np.ndarray  # change of each multiplier for the exchange that gains most
-    rows: np.ndarray  # rows of the vertex
+    rows: np.ndarray  # rows of the basis
 
 
 class Finder:
-    """Search for cheap conflicts by linear programs.
+    """Search for conflicts whose rows cost little together, by linear programs.
 
     Columns are made orthonormal and rows of length 1, which changes neither the conflicts nor
     which rows a line classifies correctly.
@@ -104,6 +106,8 @@ class Finder:
     def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
         """Search for conflicts that cost less than `limit`, and for weights with few mistakes.
 
+        A conflict costs the total over its rows.
+
         Conflicts are found in floats, so they may be wrong. The weights classify cheap rows
         correctly. Each round draws other costs at random; rows of conflicts that were found cost
         more in the rounds that follow.
@@ -132,7 +136,7 @@ class Finder:
         return list(sets), augmented_weights(self.examples, self.scaling, v)
 
 
-# The compiled loops. The rows of A are the columns of the program; v is a vertex.
+# The compiled loops. The rows of A are the columns of the program; v is a basis (`Vertex`).
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
@@ -174,7 +178,7 @@ def search_rounds(A, vertices, workspace, plan, found, sizes, line):
 
 
 def minimize(A, costs, v, workspace):
-    """Solve the linear program by the simplex method, starting from vertex v."""
+    """Solve the linear program by the simplex method, starting from the basis v."""
     n, m = A.shape
     inside, change = workspace.inside, workspace.change
     mark(v, inside)
@@ -213,7 +217,10 @@ def minimize(A, costs, v, workspace):
 
 
 def exchange(A, costs, v, workspace):
-    """Exchange rows of a vertex for cheaper rows, and return the total cost of its rows."""
+    """Exchange rows of a conflict for cheaper ones; return the total cost of the new conflict.
+
+    The conflict is given by the basis v.
+    """
     n, m = A.shape
     inside, change, best = workspace.inside, workspace.change, workspace.best
     mark(v, inside)
@@ -248,7 +255,7 @@ def exchange(A, costs, v, workspace):
 
 
 def mark(v, inside):
-    """Mark in `inside` which rows belong to vertex v."""
+    """Mark in `inside` which rows are in the basis v of the linear program."""
     for i in range(len(inside)):
         inside[i] = False
     for k in range(len(v.rows)):
@@ -257,7 +264,7 @@ def mark(v, inside):
 
 
 def compute_dual(costs, v):
-    """Compute the dual solution of the linear program at vertex v."""
+    """Compute the dual solution of the linear program for its basis v."""
     m = len(v.rows)
     for j in range(m):
         s = 0.0
@@ -267,7 +274,7 @@ def compute_dual(costs, v):
 
 
 def find_change(A, v, new, change):
-    """Compute the rate at which each multiplier falls as a new row enters a vertex."""
+    """Compute how fast each multiplier in the basis falls as that of a new row grows."""
     m = len(v.rows)
     for k in range(m):
         s = 0.0
@@ -277,10 +284,11 @@ def find_change(A, v, new, change):
 
 
 def find_leaving(v, change):
-    """Find the multiplier that reaches zero first as a new row enters a vertex.
+    """Find the row that leaves the basis of the linear program when a new row enters it.
 
-    Return its position, and the multiplier of the new row then. Of several, choose that of an
-    artificial row, or else the one that falls fastest.
+    It is the row whose multiplier reaches zero first. Return its position in the basis, and the
+    multiplier of the new row then. Of several, choose an artificial row, or else the one whose
+    multiplier falls fastest.
     """
     m = len(change)
     length = np.inf
@@ -298,7 +306,7 @@ def find_leaving(v, change):
 
 
 def replace_row(v, old, new, change):
-    """Replace one row of a vertex, and update the inverse matrix of its rows."""
+    """Replace one row of the basis v, and update the inverse matrix of its rows."""
     m = len(change)
     for j in range(m):
         v.inverse[old, j] /= change[old]
@@ -310,7 +318,7 @@ def replace_row(v, old, new, change):
 
 
 def invert(A, v, workspace):
-    """Recompute the inverse matrix of a vertex; return whether its rows are independent."""
+    """Recompute the inverse matrix of the rows of a basis; return whether they are independent."""
     m = len(v.rows)
     rows, change = workspace.rows, workspace.change
     for k in range(m):

@@ -87,11 +87,11 @@ class DistinctRows:
 
     @cached_property
     def signed(self) -> SignedRows:
-        """Distinct rows times their labels, for exact multipliers."""
+        """Distinct rows times their labels, from which exact multipliers are computed."""
         return SignedRows.plain(self.examples.some(self.rows))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
-        """Create a conflict of `rows` with exact multipliers; return None if there are none."""
+        """Create a conflict from `rows` with exact multipliers, or return None if none exist."""
         found = solve_multipliers(self.signed, rows)
         if found is None:
             return None
@@ -181,7 +181,7 @@ class Master:
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
-        """Fix the variables of a node's mistakes at 1, and those of its correct rows at 0."""
+        """Fix variables of the linear program: 1 for a node's mistakes, 0 for its correct rows."""
         low, high = np.zeros(self.n), np.full(self.n, self.highspy.kHighsInf)
         low[list(node.wrong)] = high[list(node.wrong)] = 1.0
         high[list(node.right)] = 0.0
@@ -216,14 +216,14 @@ class Master:
 
 
 def _join_sets(sets: Sequence[Set]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Concatenate the rows of all sets, and return the start of each set."""
+    """Concatenate sets of rows into one array; return it, and where each set starts in it."""
     sizes = np.array([len(rows) for rows in sets], dtype=np.int32)
     return np.fromiter(chain(*sets), np.int32), np.cumsum(sizes, dtype=np.int32) - sizes
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Weights on conflicts, as integers over a common denominator."""
+    """Weights on conflicts that prove a lower bound, as integers over a common denominator."""
 
     over: int
     each: dict[Set, int]
@@ -265,9 +265,10 @@ class HittingSetSearch:
         return min([self.best, self.node.bound, *(node.bound for node in self.open)])
 
     def run(self, most: float = math.inf) -> None:
-        """Solve up to `most` nodes, lowest bound first, until the best cost is optimal.
+        """Solve up to `most` nodes of the tree, until the lowest cost found is proved optimal.
 
-        Ctrl-C may come between any two lines: a node stays open until its children are.
+        The node with the lowest bound comes first. Ctrl-C may come between any two lines: a node
+        stays open until its children are.
         """
         while self.bound < self.best and not self.gap.interrupted and most > 0:
             most -= 1
@@ -285,7 +286,7 @@ class HittingSetSearch:
         self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
-        """Raise a node's bound by adding conflicts, then by branching on a row."""
+        """Raise a node's lower bound: add conflicts, and if that is too little, branch on a row."""
         self.master.fix(node)
         if self._add_cuts(node):
             return
@@ -299,7 +300,10 @@ class HittingSetSearch:
         raise OutOfTimeError  # floats cannot tell different costs apart
 
     def _add_cuts(self, node: Node) -> bool:
-        """Add violated conflicts while the bound rises, and return whether the node is solved."""
+        """Add conflicts that the linear program's solution misses, while the lower bound rises.
+
+        Return whether the node is solved.
+        """
         rounds, last = (ROOT_ROUNDS, ROOT_LAST) if node is self.root else (ROUNDS, LAST)
         values: list[float] = []
         reported = now()
@@ -335,14 +339,18 @@ class HittingSetSearch:
         return True
 
     def _add_violated(self, x: Floats) -> bool:
-        """Add conflicts that the fractional solution x does not hit; return whether any is new."""
+        """Search for conflicts that x, a fractional hitting set, misses; add them as constraints.
+
+        Weights that are found on the way are offered to the search. Return whether any conflict is
+        new.
+        """
         sets, w = self.finder.search(x)
         if w is not None:
             self.gap.offer(w)
         return self.master.add(sets)
 
     def _is_conflict(self, rows: Set) -> bool:
-        """Check exactly whether rows are a conflict; refuse them if they are not."""
+        """Check exactly whether rows are a conflict; if not, remove them as a constraint."""
         if rows not in self.conflicts:
             exact = self.conflicts[rows] = self.distinct.make_conflict(rows)
             if exact is None:  # together with rows that x does not use they may still be a conflict
@@ -353,7 +361,10 @@ class HittingSetSearch:
         return self.conflicts[rows] is not None
 
     def _decide(self, numbers: Rows) -> Any:
-        """Find weights that classify the chosen rows correctly, or add one of their conflicts."""
+        """Find weights that classify the given rows correctly, or else add one of their conflicts.
+
+        Return the weights or the conflict, or None if neither was found.
+        """
         found = find_conflict_or_weights(self.distinct.examples, numbers, self.deadline)
         if isinstance(found, Conflict):
             rows = tuple(np.searchsorted(self.distinct.rows, found.rows).tolist())
@@ -362,7 +373,7 @@ class HittingSetSearch:
         return found
 
     def _prove(self, node: Node) -> bool:
-        """Prove a node's bound exactly, and return whether it reaches the best cost."""
+        """Prove a node's lower bound exactly; return whether it reaches the lowest cost found."""
         while True:
             shares = self._round_shares(node)
             exact = [self._is_conflict(rows) for rows in shares.each]
@@ -379,7 +390,7 @@ class HittingSetSearch:
         return node.bound >= self.best
 
     def _keep(self, node: Node, shares: Shares) -> None:
-        """Raise a node's bound, and keep the weights on conflicts that prove it."""
+        """Raise a node's lower bound to that proved by `shares`, and keep these as its proof."""
         bound = shares.bound(node.wrong, self.costs)
         if bound >= node.bound:
             self.weightings.append(shares)
@@ -392,7 +403,7 @@ class HittingSetSearch:
         return [(rows, u) for rows, u in weights if u > TINY and wrong.isdisjoint(rows)]
 
     def _round_shares(self, node: Node) -> Shares:
-        """Round dual values down to weights on conflicts that prove a bound.
+        """Round dual values down to weights on conflicts that prove a lower bound exactly.
 
         The conflicts of each row that is not fixed weigh at most its cost.
         """
@@ -408,7 +419,7 @@ class HittingSetSearch:
         return Shares(self.over, each)
 
     def _solve_shares(self, node: Node) -> Shares | None:
-        """Solve for the dual values in exact fractions; return None if they prove nothing.
+        """Compute the dual values in exact fractions; return None if they prove no lower bound.
 
         The conflicts of each row that is positive in x weigh exactly its cost.
         """
@@ -438,7 +449,10 @@ class HittingSetSearch:
         return Shares(over, {rows: share for rows, share in each.items() if share})
 
     def _choose_row(self, node: Node) -> int | None:
-        """Choose a row to branch on; return None if a hitting set was tried instead."""
+        """Choose a row to branch on, or try an integral solution as a hitting set and return None.
+
+        A solution is tried if all its values are 0 or 1 and it costs less than the best.
+        """
         x, fixed = self.master.x, {*node.wrong, *node.right}
         candidates = [i for i in range(len(x)) if NEAR < x[i] < 1 - NEAR and i not in fixed]
         if candidates:
@@ -511,7 +525,7 @@ class HittingSetSearch:
 
 
 def offer_separator(gap: Gap, rows: NDArray[Any], cost: int) -> Conflict | bool:
-    """Find weights for `gap` that classify all `rows` correctly, or return a conflict.
+    """Offer the search weights that classify all `rows` correctly, or return a conflict.
 
     The result is True if some exact w separates the rows, and False if that is undecided. `cost`
     is that of all other rows. Rounding decides which floats separate as well: several multiples of
