@@ -159,7 +159,7 @@ def plain_at_first() -> Iterator[None]:
 
 
 def inside_plain_at_first() -> bool:
-    """Return whether the caller runs inside a `plain_at_first` block."""
+    """Return whether loops start as plain Python here, and are compiled only if they run long."""
     return _done_in_python.get() is not None
 
 

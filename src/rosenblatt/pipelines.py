@@ -241,9 +241,9 @@ def _encode(step: Any, features: list[Feature]) -> list[Feature]:
         twice = len(set(texts)) < len(texts) or (fill is not None and "" in texts)
         if blank or changed or twice:
             raise FoldingError(
-                "OneHotEncoder cannot be saved in a model file if an earlier step changed its "
-                "numbers, if categories begin or end with blanks, or if missing or empty values "
-                "have two categories"
+                "OneHotEncoder cannot be saved in a model file if an earlier step changed the "
+                "numbers that it encodes, if categories begin or end with blanks, or if missing "
+                "values have one category and empty ones another"
             )
         spelled = []  # all spellings of each category in files, such as 1 and 1.0
         for value, text in zip(values, texts, strict=True):

@@ -348,7 +348,7 @@ class Enumeration:
         self.cuts[flat.dimension] = times + 1, before + cuts
 
     def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return the number of simplex cuts after which trying every row as pivot is faster."""
+        """Return how often to halve simplices before trying every row as a pivot is faster."""
         if not engine.compiles():
             return PLAIN_CUTS
         candidates = np.flatnonzero(marks == 0)

@@ -252,7 +252,7 @@ class CandidateWeights:
     def judge(
         self, examples: Examples, rows: Any, sizes: Floats, wrong: Floats, undecided: Floats
     ) -> None:
-        """Add each candidate's mistakes to `wrong`, and its scores too close to 0 to `undecided`.
+        """Count each candidate's mistakes in `wrong`, and scores of uncertain sign in `undecided`.
 
         Only the examples in `rows` are counted; a mistake on one counts as its entry of `sizes`.
         """

@@ -360,7 +360,7 @@ def count(crossings):
 
 
 def sort(crossings):
-    """Sort the points of a half circle where scores change sign, with the changes of cost."""
+    """Sort by angle the weights on a half circle at which the cost changes, with the changes."""
     keys, changes, _ = crossings
     for gap in GAPS:
         for i in range(gap, len(keys)):

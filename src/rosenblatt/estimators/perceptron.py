@@ -105,7 +105,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Hypothesis.with_intercept(self.coef_, self.intercept_, self._zero)
 
     def _set_weights(self, hypothesis: Hypothesis, mean: algorithms.Mean | None = None) -> None:
-        """Set `weights_`, `coef_` and `intercept_`, the last two from `mean` if it is given."""
+        """Set `weights_`, `coef_` and `intercept_`, the last two from averaged weights if given."""
         self._zero, self._mean = hypothesis.zero, mean
         self.weights_ = hypothesis.augmented
         w = np.atleast_2d(hypothesis.w if mean is None else mean.hypothesis.w)

@@ -390,7 +390,7 @@ class HittingSetSearch:
         return node.bound >= self.best
 
     def _keep(self, node: Node, shares: Shares) -> None:
-        """Raise a node's lower bound to that proved by `shares`, and keep these as its proof."""
+        """Raise a node's lower bound to the one that weights of conflicts prove; keep these."""
         bound = shares.bound(node.wrong, self.costs)
         if bound >= node.bound:
             self.weightings.append(shares)

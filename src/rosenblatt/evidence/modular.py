@@ -35,7 +35,7 @@ Ints = NDArray[np.int64]
 
 
 class Pivots(NamedTuple):
-    """Linearly independent rows of a matrix, most of them with a pivot column.
+    """Linearly independent rows of a matrix, and the pivot columns of most of them.
 
     The pairs of row and column are sorted: every other column of a row is free, or it is the pivot
     column of an earlier pair.
@@ -384,11 +384,11 @@ def solve(equations: Ints, values: Ints) -> Ints:
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]
-    """Find rows of a sparse matrix that each determine one more entry of every null vector.
+    """Find rows that fix the entries of null vectors one after another, each from known entries.
 
-    A row does so if the entries in all its other columns are known. Each such row and the column
-    that it determines are a pivot: they are stored in `rows` and `columns`, and their number is
-    returned. If no row has exactly one unknown column, one more column is treated as known.
+    A row fixes an entry if the entries in all its other columns are known. Each such row and its
+    column are a pivot: they are stored in `rows` and `columns`, and their number is returned. If no
+    row has exactly one unknown column, one more column is treated as known.
     """
     n, d = len(indptr) - 1, len(colptr) - 1
     # For each row, the number of its unknown columns and the sum of their indices.

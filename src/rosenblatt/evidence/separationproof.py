@@ -84,8 +84,8 @@ class NullSpace:
         lengths = [len(some) for some in self.columns]
         if lengths != [len(some) for some in self.values] or X.shape[1] <= len(lengths) - 1:
             raise ProofError(
-                "the null space must have one value per listed column of a vector, "
-                "and no more vectors than the data have columns."
+                "each vector of the null space must have as many values as columns, "
+                "and there must not be more vectors than the data have columns."
             )
         try:
             columns = np.array([j for some in self.columns for j in some], dtype=np.int64)

@@ -500,7 +500,7 @@ class Styles:
         self.example: str | None = None
 
     def add(self, texts: Any, counts: NDArray[Any], numeric: NDArray[np.bool_]) -> bool:
-        """Count the number formats of distinct texts; return whether any text is a number.
+        """Record how the numbers among distinct texts are written; return whether there is any.
 
         `counts` has the number of cells with each text; `numeric` is true for plain numbers.
         """

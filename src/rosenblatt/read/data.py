@@ -429,7 +429,7 @@ def _read_by_plan(
 
 
 def _drop_unused_labels(data: Data) -> Plan:
-    """Return the plan of data without the labels that occur only in dropped rows."""
+    """Return the plan of `data` with only those labels that occur in rows that are kept."""
     target, met = data.plan.target, set[int]()
     for places in data.blocks.each(lambda block, _: np.unique(block.places)):
         met.update(places.tolist())
@@ -526,7 +526,7 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, plan: Plan) -> D
 
 
 def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
-    """Return the options; the default target of a NumPy file is its last column."""
+    """Return the options; if a NumPy file has no target given, with its last column as target."""
     is_numpy = options.target is None and format_of(source, layout) == "NumPy"
     return replace(options, target="-1") if is_numpy else options
 
