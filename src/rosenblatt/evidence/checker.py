@@ -103,8 +103,8 @@ def _check_shape(proof: Proof) -> None:
             )
         if others or proof.sample_weight_digest or proof.enumeration:
             raise ProofError(
-                f"a proof of {proof.claim!r} must not contain a tree, duplicates, sample weights or "
-                "an enumeration."
+                f"a proof of {proof.claim!r} must not contain a tree, duplicates, sample weights "
+                "or an enumeration."
             )
         return
     claimed = parse_claim(proof.claim, bool(proof.sample_weight_digest))
