@@ -145,7 +145,7 @@ def test_the_report_has_the_accuracy_table(loans, run_command):
     [
         (("--test", "nofile.csv"), "cannot open nofile.csv"),
         (("--test", "bare.csv"), 'bare.csv has no target column "approved"'),
-        (("--stream", "--test", "bare.csv"), 'bare.csv has no target column "approved"'),
+        (("--stream", "--test", "bare.csv"), 'bare.csv has no column "approved"'),
         (("--stream", "--test", "nofile.csv"), "cannot open nofile.csv"),
         (("--cv", "50"), "50 folds need 50 rows of the rarer label, which has"),
         (("--cv", "3", "--test", "test.csv"), "give only one of --test-size, --test and --cv"),
