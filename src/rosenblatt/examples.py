@@ -346,7 +346,7 @@ class Examples(Blocks):
         return joint_rows(rows, self.y, self.k) if self.multiclass else rows
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert w from a kernel to augmented weights; leave out w0 if there is no intercept."""
+        """Convert the w of a compiled loop to augmented weights, without w0 if no intercept is fit."""
         return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -543,7 +543,7 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the indices in w and the values of the entries of row n, then those of x0.
+    """Return two arrays for row n, positions in w and values; x0 comes last in both.
 
     A position repeats if a CSR matrix stores an entry twice.
     """

@@ -183,7 +183,7 @@ class Circle:
         return Fraction(int(self.b[n]), int(self.a[n]))
 
     def _widest(self, order: NDArray[np.intp], pieces: NDArray[np.intp]) -> Fraction:
-        """Return the q for which w = v - q·u lies inside the widest of several arcs (`Arc`).
+        """Return a q for which w = v - q·u lies inside the widest of several arcs of such w.
 
         Weights in a wide arc are more likely to stay in the arc after rounding.
         """

@@ -401,7 +401,7 @@ class Walk:
         rows = block.rows(self.rule.eta) if self.rows is None else self.rows
         if not self.in_memory and block.unit != 1.0:
             raise ValueError(
-                "the numbers are too large or too small for batches; scale the columns first."
+                "entries are too large or small for training in passes; scale the columns first."
             )
         if block.d != self.examples.d:
             d = self.examples.d

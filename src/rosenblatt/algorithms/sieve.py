@@ -267,7 +267,7 @@ def score_error(examples: Examples, W: Floats) -> Floats:
 
 
 def _units(W: Floats) -> Pairs:
-    """Scale each w and round it to 16-bit integers, stored in pairs.
+    """Scale each w, round it to 16-bit integers, and pack each two of them into 32 bits.
 
     They are 0 if ‖w‖ is tiny or huge.
     """

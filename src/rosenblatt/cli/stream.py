@@ -291,7 +291,9 @@ def _check_checkpoint(kept: Any) -> Any:
         return None
     try:
         if "tally" in kept and "options" not in kept:
-            raise ValueError("an earlier version of rosenblatt wrote it, without options")
+            raise ValueError(
+                "an earlier version of rosenblatt wrote it and did not store its options"
+            )
         tally, place = kept["tally"], Place(**kept["tally"]["place"])
         numbers = [place.bytes, place.lines, tally["predicted"], tally["bad"]]
         for name in ("output", "rejects"):

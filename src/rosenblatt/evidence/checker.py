@@ -113,7 +113,9 @@ def _check_shape(proof: Proof) -> None:
     if proof.enumeration and proof.enumeration != CELLS:
         raise ProofError(f"the enumeration must be {CELLS!r}, not {quote(proof.enumeration)}.")
     if proof.enumeration and others:
-        raise ProofError("a proof by enumeration has no tree and no duplicates; this one has some.")
+        raise ProofError(
+            "a proof by enumeration must not contain a tree or groups of equal rows; this one does."
+        )
     if any(one.rest for one in proof.conflicts) and (others or proof.sample_weight_digest):
         raise ProofError(
             "a conflict with `rest` (one multiplier for all rows that are not listed) is not "

@@ -140,7 +140,7 @@ class Finder:
 
 
 def search_rounds(A, vertices, workspace, plan, found, sizes, line):
-    """Search for cheap conflicts, starting several times with random costs of the rows.
+    """Search for conflicts whose rows cost little, several times from random costs.
 
     Each round solves a linear program with random costs, then exchanges rows to lower the given
     costs.

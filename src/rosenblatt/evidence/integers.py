@@ -400,7 +400,7 @@ def contradictions(
 
 
 def same_numbers(examples: Examples, rows: Rows, models: Rows) -> NDArray[np.bool_]:
-    """Return a mask of the pairs (rows[i], models[i]) of row numbers whose features are equal."""
+    """Return a mask: True at i if rows number rows[i] and models[i] have equal features."""
     X = examples.X
     pairs = zip(examples.split(rows), examples.split(models), strict=True)
     some = [np.asarray((X[a] != X[b]).sum(axis=1)).ravel() == 0 for a, b in pairs]

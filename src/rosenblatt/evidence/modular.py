@@ -35,10 +35,10 @@ Ints = NDArray[np.int64]
 
 
 class Pivots(NamedTuple):
-    """Linearly independent rows of a matrix, and the pivot columns of most of them.
+    """Linearly independent rows of a matrix, with the pivot columns found by elimination.
 
     The pairs of row and column are sorted: every other column of a row is free, or it is the pivot
-    column of an earlier pair.
+    column of an earlier pair. The rows in `extra` have no pivot column.
     """
 
     rows: Ints

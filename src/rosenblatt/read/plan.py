@@ -89,7 +89,7 @@ class Plan:
 
 
 def options_from_plan(options: ColumnOptions, plan: Plan) -> ColumnOptions:
-    """Return options that encode another table with the columns and the target of a plan."""
+    """Return reading options that give another table the columns and the target of a plan."""
     columns, target = plan.encoding.columns, plan.target
     return ColumnOptions(
         target.column,
