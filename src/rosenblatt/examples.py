@@ -346,7 +346,7 @@ class Examples(Blocks):
         return joint_rows(rows, self.y, self.k) if self.multiclass else rows
 
     def to_augmented(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert the w of a compiled loop to augmented weights, without w0 if no intercept is fit."""
+        """Convert the w of a compiled loop to augmented weights, without w0 if there is no x0."""
         return self.shaped(weights)[..., 0 if self.x0 else 1 :]
 
     def add_slot(self, augmented: NDArray[np.float64]) -> NDArray[np.float64]:
