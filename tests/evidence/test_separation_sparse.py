@@ -11,7 +11,7 @@ from ctrl_c import ctrl_c_after
 from rays import rank
 
 import rosenblatt as rb
-from rosenblatt.evidence.modular import integer_products, null_basis, proved_rank
+from rosenblatt.evidence.modular import Pivots, integer_products, null_basis, proved_rank
 from rosenblatt.evidence.reasons import UNDECIDED, UNSIGNED
 
 
@@ -62,6 +62,13 @@ def test_null_spaces_are_exact_and_complete():
         assert pivots.rank == rank(X.astype(int).tolist()) == X.shape[1] - basis.shape[1]
         assert proved_rank(scipy.sparse.csr_array(X), pivots) == pivots.rank
         assert integer_products(scipy.sparse.csr_array(X), basis).nnz == 0
+
+
+def test_a_rank_is_proved_without_pivots():
+    none, last = np.array([], dtype=np.int64), np.array([1])
+    X = scipy.sparse.csr_array([[0.0, 0.0], [1.0, 2.0]])
+    assert proved_rank(X, Pivots(none, none, none)) == 0
+    assert proved_rank(X, Pivots(none, none, last)) == 1
 
 
 def test_a_changed_null_space_is_not_accepted():

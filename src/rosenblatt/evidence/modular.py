@@ -230,6 +230,8 @@ def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
 
 def entries_of(M: Any, pivots: Pivots) -> Ints:
     """Return the entries of a matrix at its pivots, which are pairs of a row and a column."""
+    if len(pivots.rows) == 0:  # SciPy would return a sparse array
+        return np.empty(0, dtype=np.int64)
     return np.asarray(M[pivots.rows, pivots.columns])
 
 
