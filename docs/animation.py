@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 
 import rosenblatt as rb
-from rosenblatt.show.plot.pictures import Replay
+from rosenblatt.show.pictures import Replay
 
 mpl.use("Agg")
 

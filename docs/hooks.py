@@ -18,7 +18,7 @@ from typing import Any
 import click
 from mkdocs.exceptions import PluginError
 
-from rosenblatt.show.page.assets import page_html
+from rosenblatt.show.browser import page_html
 
 ROOT = Path(__file__).parents[1]
 HELP = re.compile(r"<!-- help: (\w+) -->")

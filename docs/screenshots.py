@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from rosenblatt.show.page.assets import page_html
+from rosenblatt.show.browser import page_html
 
 IMAGES = Path(__file__).parent / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

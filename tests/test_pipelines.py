@@ -320,7 +320,7 @@ def test_the_report_of_text_names_words_and_has_a_player():
 
 
 def test_features_without_names_are_counted_from_one():
-    from rosenblatt.show.fitted import examples_of
+    from rosenblatt.show.story import examples_of
 
     X, y = cloud()
     pipe = fitted(PolynomialFeatures(2), rb.PocketPerceptron(max_updates=5), X=X.to_numpy(), y=y)

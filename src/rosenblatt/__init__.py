@@ -22,10 +22,10 @@ _PUBLIC_NAMES = {
     "export": "register_onnx_converters to_onnx",
     "model": "load Model save",
     "online": "OnlinePerceptron",
-    "show.notebook": "widget",
-    "show.plot.curves": "ExperimentDisplay GuaranteeDisplay OptimumDisplay PocketDisplay",
-    "show.plot.forest": "SeparationDisplay",
-    "show.plot.pictures": "BoundaryDisplay TraceDisplay",
+    "show.browser": "widget",
+    "show.curves": "ExperimentDisplay GuaranteeDisplay OptimumDisplay PocketDisplay",
+    "show.forest": "SeparationDisplay",
+    "show.pictures": "BoundaryDisplay TraceDisplay",
     "show.report": "report Report",
     "solve": "learn Result",
     "trace": "Trace",
@@ -62,14 +62,14 @@ if TYPE_CHECKING:
     from rosenblatt.model import load as load
     from rosenblatt.model import save as save
     from rosenblatt.online import OnlinePerceptron as OnlinePerceptron
-    from rosenblatt.show.notebook import widget as widget
-    from rosenblatt.show.plot.curves import ExperimentDisplay as ExperimentDisplay
-    from rosenblatt.show.plot.curves import GuaranteeDisplay as GuaranteeDisplay
-    from rosenblatt.show.plot.curves import OptimumDisplay as OptimumDisplay
-    from rosenblatt.show.plot.curves import PocketDisplay as PocketDisplay
-    from rosenblatt.show.plot.forest import SeparationDisplay as SeparationDisplay
-    from rosenblatt.show.plot.pictures import BoundaryDisplay as BoundaryDisplay
-    from rosenblatt.show.plot.pictures import TraceDisplay as TraceDisplay
+    from rosenblatt.show.browser import widget as widget
+    from rosenblatt.show.curves import ExperimentDisplay as ExperimentDisplay
+    from rosenblatt.show.curves import GuaranteeDisplay as GuaranteeDisplay
+    from rosenblatt.show.curves import OptimumDisplay as OptimumDisplay
+    from rosenblatt.show.curves import PocketDisplay as PocketDisplay
+    from rosenblatt.show.forest import SeparationDisplay as SeparationDisplay
+    from rosenblatt.show.pictures import BoundaryDisplay as BoundaryDisplay
+    from rosenblatt.show.pictures import TraceDisplay as TraceDisplay
     from rosenblatt.show.report import Report as Report
     from rosenblatt.show.report import report as report
     from rosenblatt.solve import Result as Result

@@ -5,7 +5,7 @@ from chromium import browsing
 from screen import Screen
 
 from rosenblatt.cli import run
-from rosenblatt.show.page.assets import bundle
+from rosenblatt.show.browser import bundle
 
 
 @pytest.fixture(scope="session")

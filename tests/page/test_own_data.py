@@ -8,7 +8,7 @@ from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.data import Data, read_data
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.show.page.assets import MOST_NUMBERS, own_data, page_html
+from rosenblatt.show.browser import MOST_NUMBERS, own_data, page_html
 
 
 @pytest.fixture(scope="module")

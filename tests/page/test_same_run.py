@@ -16,7 +16,7 @@ from rosenblatt.evidence.certificate import ProofError
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.hypothesis import ZEROS
-from rosenblatt.show.page.assets import bundle
+from rosenblatt.show.browser import bundle
 from rosenblatt.show.story import weights_along
 
 pytestmark = pytest.mark.slow_without_jit

@@ -13,7 +13,7 @@ from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.show.page.assets import bundle, page_html, player_style, text_of
+from rosenblatt.show.browser import bundle, page_html, player_style, text_of
 from rosenblatt.show.scene import view_of
 from rosenblatt.show.story import Story, weights_along
 
@@ -123,7 +123,7 @@ def test_modules_can_be_put_into_one_file():
 
 
 def test_static_files_are_our_own_and_small():
-    folder = files("rosenblatt.show.page").joinpath("static")
+    folder = files("rosenblatt.show").joinpath("static")
     for file in folder.iterdir():
         text = text_of(file.name)
         assert len(text.splitlines()) <= 350, file.name

@@ -38,8 +38,8 @@ def installed(wheel, tmp_path_factory):
 def test_the_wheel_holds_only_the_package_and_its_types(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "rosenblatt/py.typed" in names
-    static = {path.name for path in (ROOT / "src/rosenblatt/show/page/static").iterdir()}
-    assert {f"rosenblatt/show/page/static/{name}" for name in static} <= set(names)
+    static = {path.name for path in (ROOT / "src/rosenblatt/show/static").iterdir()}
+    assert {f"rosenblatt/show/static/{name}" for name in static} <= set(names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"rosenblatt"}
 
 

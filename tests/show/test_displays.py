@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 
 import rosenblatt as rb
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.show.fitted import examples_of, hypothesis_of
-from rosenblatt.show.plot.pictures import Replay
+from rosenblatt.show.pictures import Replay
 from rosenblatt.show.scene import Boundary, scene_of, view_of
+from rosenblatt.show.story import examples_of, hypothesis_of
 
 pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
 

@@ -12,8 +12,7 @@ from clouds import cloud
 from facts import refuses
 
 import rosenblatt as rb
-from rosenblatt.show import notebook
-from rosenblatt.show.page import assets
+from rosenblatt.show import browser
 from rosenblatt.text import render_bars, render_card
 
 VOID = {"rect", "br", "path"}
@@ -155,22 +154,22 @@ def test_a_saved_notebook_shows_a_picture_and_a_sentence(noisy, monkeypatch):
     assert f'alt="{sentence}"' in still["text/html"]
     picture = ElementTree.fromstring(still["image/svg+xml"])
     paths = picture.findall("{*}path")
-    colors = assets.light_colors()
+    colors = browser.light_colors()
     assert [path.get("fill") for path in paths[:2]] == [colors["no-area"], colors["yes-area"]]
     drawn = [path.get("d").count("M") for path in paths[2:]]
     assert drawn == [1, *(sum(y == label) for label in clf.classes_)]
 
 
 def test_without_anywidget_the_extra_is_named(separable, monkeypatch):
-    notebook._widget_class.cache_clear()
+    browser._widget_class.cache_clear()
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with refuses(ImportError, "rosenblatt[widget]"):
         rb.widget(*separable[1:])
 
 
 def test_the_style_of_a_widget_affects_nothing_else():
-    assert ":root" not in assets.widget_style()
-    assert "body" not in assets.widget_style()
+    assert ":root" not in browser.widget_style()
+    assert "body" not in browser.widget_style()
 
 
 # As JupyterLab does it: styles for elements that the player has too.
@@ -223,7 +222,7 @@ def test_a_widget_shows_t_and_reports_changes_in_a_browser(noisy, page, tmp_path
 
 
 def test_the_widget_is_one_module_without_imports():
-    script = assets.widget_script()
+    script = browser.widget_script()
     assert "\nimport " not in script
     assert script.count("export ") == 1
     assert "</script" not in script

@@ -16,10 +16,10 @@ from sklearn.svm import SVC
 import rosenblatt as rb
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.show.fitted import examples_of, hypothesis_of
-from rosenblatt.show.page.assets import bundle, text_of
-from rosenblatt.show.plot.pictures import Replay
+from rosenblatt.show.browser import bundle, text_of
+from rosenblatt.show.pictures import Replay
 from rosenblatt.show.scene import Boundary, Regions, area, clearances, scene_of
+from rosenblatt.show.story import examples_of, hypothesis_of
 
 BOX = [(-2.0, -1.0), (2.0, -1.0), (2.0, 1.0), (-2.0, 1.0)]
 

@@ -18,9 +18,8 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
-from rosenblatt.show.fitted import hypothesis_of
-from rosenblatt.show.page import assets
-from rosenblatt.show.story import Capacity, Story, excerpt
+from rosenblatt.show import browser
+from rosenblatt.show.story import Capacity, Story, excerpt, hypothesis_of
 
 HEADINGS = ["Training, update by update", "Decision boundary", "Margins", "Weights", "Mistakes"]
 
@@ -272,7 +271,7 @@ def test_every_region_of_labels_is_filled_with_its_colour(page, tmp_path):
     rb.report(rb.Perceptron().fit(X, list("abcd")), X, list("abcd")).save(tmp_path / "report.html")
     page.emulate_media(color_scheme="light")
     page.goto((tmp_path / "report.html").as_uri())
-    colors = assets.light_colors()
+    colors = browser.light_colors()
     for name in ("no", "yes", "third", "fourth"):
         assert page.evaluate(REGION, colors[f"{name}-area"]) > 0.02, name
 

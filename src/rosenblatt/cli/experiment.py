@@ -70,7 +70,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     save = None
     if plot is not None:  # fail before the runs if the plot cannot be drawn
         try:
-            from rosenblatt.show.plot.curves import experiment_saver
+            from rosenblatt.show.curves import experiment_saver
 
             save = experiment_saver(plot)
         except ImportError:

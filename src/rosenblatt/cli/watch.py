@@ -50,7 +50,7 @@ def watch(
     file that needs no network and no server. Without --save it is written to a temporary file,
     which is not deleted. With --json, no browser is opened.
     """
-    from rosenblatt.show.page.assets import own_data, page_html
+    from rosenblatt.show.browser import own_data, page_html
 
     console = Console(as_json)
     keep_apart(reading.files(data), {"the page": save})

@@ -25,10 +25,9 @@ from rosenblatt.files import write_text
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
 from rosenblatt.scaling import center_thresholds, rank_features
-from rosenblatt.show.fitted import examples_of, hypothesis_of, story_of
-from rosenblatt.show.page.assets import bundle, player_style, text_of
+from rosenblatt.show.browser import bundle, player_style, text_of
 from rosenblatt.show.scene import DRAWABLE, clearances, scene_of
-from rosenblatt.show.story import Story, excerpt
+from rosenblatt.show.story import Story, examples_of, excerpt, hypothesis_of, story_of
 from rosenblatt.text import (
     PROVES,
     PROVES_OF_LABELS,

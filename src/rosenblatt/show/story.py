@@ -1,7 +1,7 @@
-"""Convert a training run to JSON for the animation; such a JSON object is a story.
+"""Convert training runs to JSON for the animation, and read runs from fitted estimators.
 
-`mountPlayer(element, story)` of ``page/static/player.js`` draws the result of `Story.to_json` in a
-report and in a notebook. On the page, ``page/static/train.js`` computes the same JSON.
+The JSON of a run is a story. `mountPlayer(element, story)` of ``static/player.js`` draws it in a
+report and in a notebook. On the page, ``static/train.js`` computes the same JSON.
 
 ====================  ============================================================================
 key                   value
@@ -56,12 +56,16 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms import PocketRun, Run
 from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pla import Reason
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.certificate import Conflict
-from rosenblatt.evidence.guarantee import Squeeze, rescale_to_floats, squeeze
+from rosenblatt.evidence.guarantee import add_bias_slot, rescale_to_floats, squeeze
+from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import MulticlassConflict, Separability
 from rosenblatt.examples import Examples
+from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.pipelines import final, is_ours, transform_before_last
 from rosenblatt.show.scene import View, sample, view_of
 from rosenblatt.tables import to_dense
 from rosenblatt.text import finite_or_none, plural
@@ -72,6 +76,7 @@ Rows = NDArray[np.intp]
 
 FORMAT = "rosenblatt story 1"
 FLOATS, COUNTS = "<f8", "<u4"
+CLOSE = 1e-9  # tolerance for rows that a pipeline transforms a second time
 MOST_NUMBERS = 2**21  # in one array; a larger array is left out
 MOST_PAIRED = 50  # pairs of an example and a competing class that are listed
 MOST_PAIRS = 2**25  # pairs of a w(t) and an example; beyond, mistakes are not counted at every t
@@ -197,7 +202,7 @@ class Story:
         v, trace = self.verdict, self.run.trace
         if not v or v.weights is None or v.margin is None:
             return None
-        followed: Squeeze = squeeze(trace, v.weights)
+        followed = squeeze(trace, v.weights)
         size = math.hypot(*rescale_to_floats(np.ravel(v.weights)).tolist())
         eta = trace.known_origin().eta
         first, squared0 = float(followed.inner[0]) / size, float(followed.squared[0])
@@ -402,3 +407,97 @@ def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:
     at = verdict.row_names.positions
     names = replace(verdict.row_names, positions=rows if at is None else at[rows])
     return replace(verdict, support=support, conflicts=tuple(parts), row_names=names)
+
+
+def hypothesis_of(clf: Any) -> Hypothesis:
+    """Return the weights of a fitted linear classifier, or of a pipeline that ends in one."""
+    clf = final(clf)
+    if not hasattr(clf, "coef_"):
+        name = type(clf).__name__
+        bases = [kind.__name__ for kind in type(clf).__mro__]
+        if is_ours(clf) or "LinearClassifierMixin" in bases:
+            raise ValueError(f"this {name} is not fitted yet; call fit first.")
+        raise TypeError(
+            f"{name} is not a linear classifier; give a rosenblatt estimator, another classifier "
+            "with coef_, or a pipeline that ends in one."
+        )
+    coef = np.atleast_2d(np.asarray(clf.coef_, dtype=np.float64))
+    labels = len(getattr(clf, "classes_", ()))
+    if len(coef) > 1 and (len(coef) != labels or hasattr(clf, "decision_function_shape")):
+        raise ValueError(
+            f"{type(clf).__name__} has {len(coef)} weight vectors for {plural(labels, 'label')}; "
+            "give a classifier with one weight vector, or with one per label."
+        )
+    intercept = np.ravel(np.asarray(getattr(clf, "intercept_", 0.0), dtype=np.float64))
+    each = np.broadcast_to(intercept, len(coef))
+    return Hypothesis.with_intercept(coef, each, getattr(clf, "_zero", -1))
+
+
+def examples_of(clf: Any, X: Any, y: Any) -> Examples:
+    """Convert X and y to Examples, with the labels and feature names of an estimator.
+
+    For a pipeline, X is first transformed by all steps but the last.
+    """
+    h = hypothesis_of(clf)
+    X, names = transform_before_last(clf, X)
+    clf = final(clf)
+    examples = Examples.from_arrays(X, y, labels=clf.classes_)
+    d = h.w.shape[-1] - 1
+    if examples.d != d:
+        raise ValueError(
+            f"X has {plural(examples.d, 'feature')}, but this {type(clf).__name__} was fitted on "
+            f"{d}; give rows with the same columns."
+        )
+    if names is None:
+        names = getattr(clf, "feature_names_in_", None)
+    return examples if names is None else replace(examples, names=tuple(map(str, names)))
+
+
+def trace_of(clf: Any, X: Any, y: Any) -> Trace:
+    """Return the recorded updates of an estimator, if X and y are its training data."""
+    given = examples_of(clf, X, y)
+    exactly = final(clf) is clf
+    clf = final(clf)
+    trace = getattr(clf, "trace_", None)
+    if not isinstance(trace, Trace):
+        raise ValueError(
+            f"{type(clf).__name__} records no updates; fit a Perceptron or a PocketPerceptron."
+        )
+    origin = trace.known_origin()
+    same_labels = np.array_equal(origin.examples.y, given.y)
+    if not (same_labels and origin.examples.has_rows_of(given, 0.0 if exactly else CLOSE)):
+        raise ValueError(
+            "these X and y are not the training data of this estimator; give those of its last fit."
+        )
+    if given.names == origin.examples.names:
+        return trace
+    return replace(
+        trace, origin=replace(origin, examples=replace(origin.examples, names=given.names))
+    )
+
+
+def story_of(clf: Any, X: Any, y: Any, verdict: Separability | None = None) -> Story:
+    """Return what plots need: the training run of an estimator and the verdict on its data."""
+    trace, clf = trace_of(clf, X, y), final(clf)
+    examples = trace.known_origin().examples
+    if verdict is None or examples.x0 != 1.0:
+        verdict = separability_of(examples)
+
+    def line(weights: Any) -> Hypothesis:
+        w = np.asarray(weights, dtype=np.float64)
+        w = add_bias_slot(examples, w) if w.any() else examples.shaped(np.zeros(examples.size))
+        return Hypothesis.of(w, examples.x0, clf._zero)
+
+    h = line(clf.weights_)
+    counts = len(trace), clf.n_iter_, examples.n, len(h.mistakes(examples))
+    if not hasattr(clf, "history_"):
+        reason: Reason = "max_iter" if clf.n_iter_ >= clf.max_iter else "end of stream"
+        if clf.separated_:
+            reason = "no mistakes"
+        elif clf.max_updates is not None and len(clf.trace_) >= clf.max_updates:
+            reason = "max_updates"
+        run = Run(h, trace, *counts, reason)
+        return Story(examples, run, verdict, "pla", clf.order)
+    last, pocket = line(clf.last_weights_), Pocket(h.w, tuple(clf.history_))
+    run = PocketRun(h, trace, *counts, clf.stop_reason_, last, pocket)
+    return Story(examples, run, verdict, "ratchet" if clf.ratchet else "pocket", clf.order)

@@ -38,7 +38,7 @@ const byId = (name) => document.getElementById(name);
 const PRISTINE = document.documentElement.outerHTML; // before the page changes it
 
 class Page {
-  // `own` is null or the user's data, as show/page/assets.py writes them.
+  // `own` is null or the user's data, as show/browser.py writes them.
   constructor(own, state) {
     this.own = own;
     this.state = state;

@@ -16,8 +16,7 @@ from rosenblatt.evidence.guarantee import Guarantee, Squeeze, add_bias_slot, gua
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.files import replacing
 from rosenblatt.pipelines import final
-from rosenblatt.show.fitted import hypothesis_of, trace_of
-from rosenblatt.show.plot.drawing import (
+from rosenblatt.show.drawing import (
     INK,
     NO,
     PALE,
@@ -27,6 +26,7 @@ from rosenblatt.show.plot.drawing import (
     make_axes,
     style_axes,
 )
+from rosenblatt.show.story import hypothesis_of, trace_of
 from rosenblatt.text import floor_bound, plural
 
 if TYPE_CHECKING:

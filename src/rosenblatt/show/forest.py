@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from rosenblatt.evidence.separation import Separation, spelled
-from rosenblatt.show.plot.drawing import (
+from rosenblatt.show.drawing import (
     INK,
     NO,
     PALE,

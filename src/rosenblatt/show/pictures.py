@@ -14,8 +14,7 @@ import numpy as np
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final
-from rosenblatt.show.fitted import examples_of, hypothesis_of, trace_of
-from rosenblatt.show.plot.drawing import (
+from rosenblatt.show.drawing import (
     INK,
     MARKS,
     PALE,
@@ -31,6 +30,7 @@ from rosenblatt.show.plot.drawing import (
     make_axes,
 )
 from rosenblatt.show.scene import Floats, Regions, Scene, scene_of, view_of
+from rosenblatt.show.story import examples_of, hypothesis_of, trace_of
 from rosenblatt.text import plural
 from rosenblatt.trace import Trace
 

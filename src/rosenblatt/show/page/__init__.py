@@ -1,1 +1,0 @@
-"""Interactive page: one HTML file that trains and draws in the browser."""

@@ -1,1 +1,0 @@
-"""Plots of classifiers, training runs and regressions, drawn with Matplotlib (extra `plot`)."""
