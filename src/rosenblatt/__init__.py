@@ -12,8 +12,7 @@ __version__ = "0.1.0"
 _PUBLIC_NAMES = {
     "estimators": "fewest_mistakes FewestMistakes Perceptron PocketPerceptron",
     "evidence.guarantee": "guarantee Guarantee squeeze Squeeze",
-    "evidence.certificate": "ProofError",
-    "evidence.proof": "Proof",
+    "evidence.proof": "Proof ProofError",
     "evidence.separability": "separability",
     "evidence.separation": "separation Separation",
     "evidence.separationproof": "SeparationProof",
@@ -43,12 +42,12 @@ if TYPE_CHECKING:
     from rosenblatt.estimators import Perceptron as Perceptron
     from rosenblatt.estimators import PocketPerceptron as PocketPerceptron
     from rosenblatt.estimators import fewest_mistakes as fewest_mistakes
-    from rosenblatt.evidence.certificate import ProofError as ProofError
     from rosenblatt.evidence.guarantee import Guarantee as Guarantee
     from rosenblatt.evidence.guarantee import Squeeze as Squeeze
     from rosenblatt.evidence.guarantee import guarantee as guarantee
     from rosenblatt.evidence.guarantee import squeeze as squeeze
     from rosenblatt.evidence.proof import Proof as Proof
+    from rosenblatt.evidence.proof import ProofError as ProofError
     from rosenblatt.evidence.separability import separability as separability
     from rosenblatt.evidence.separation import Separation as Separation
     from rosenblatt.evidence.separation import separation as separation

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 import rosenblatt.strictjson as strictjson
 from rosenblatt import __version__
 from rosenblatt.errors import BadCellError, DataError, RowNames
-from rosenblatt.evidence.certificate import ProofError, SavedProof
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Proof, ProofError, SavedProof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.examples import as_table
 from rosenblatt.files import write_text

@@ -12,8 +12,7 @@ from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.cli import run
-from rosenblatt.evidence.certificate import Conflict
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Conflict, Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 from rosenblatt.model import proof_to_json

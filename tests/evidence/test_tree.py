@@ -15,8 +15,7 @@ from facts import refuses
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
 from rosenblatt.costs import Costs
-from rosenblatt.evidence.certificate import ABOUT, Conflict, parse_claim
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import ABOUT, Conflict, Proof, parse_claim
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 from rosenblatt.strictjson import compute_checksum

@@ -12,8 +12,7 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt import strictjson
-from rosenblatt.evidence.certificate import ProofError
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Proof, ProofError
 
 pytestmark = pytest.mark.slow_without_jit
 

@@ -12,8 +12,7 @@ from planes import KINDS, labelled_plane, plane, settings, train_in_python
 from rosenblatt import strictjson
 from rosenblatt.algorithms.cells import cells_optimum
 from rosenblatt.algorithms.judge import Judge
-from rosenblatt.evidence.certificate import ProofError
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.show.browser import bundle

@@ -19,8 +19,7 @@ from rosenblatt.cli.options import (
     reading_options,
 )
 from rosenblatt.errors import UsageError, with_column
-from rosenblatt.evidence.certificate import ProofError
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
 from rosenblatt.model import read_proof

@@ -42,9 +42,7 @@ from rosenblatt.dask.partitions import (
 )
 from rosenblatt.estimators.inseparable import PocketParameters
 from rosenblatt.estimators.perceptron import LinearClassifier, PlaParameters
-from rosenblatt.evidence.certificate import refuse_other_data
-from rosenblatt.evidence.checker import check_types
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Proof, refuse_other_data
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples
@@ -460,7 +458,7 @@ def check_proof(
     bool
         True; a proof that does not hold raises ProofError.
     """
-    check_types(proof)  # before the cluster loads any data
+    proof.check_types()  # before the cluster loads any data
     with refuse_other_data():
         partitions = _load(X, y, proof.x0, client, timeout)
     return proof.check_examples(partitions)

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +32,6 @@ from rosenblatt.blocks import Blocks, Work, merge_rows, pick_rows
 from rosenblatt.costs import Costs, power_of
 from rosenblatt.engine import cores
 from rosenblatt.errors import quote
-from rosenblatt.evidence.certificate import (
-    VERDICTS,
-    Conflict,
-    ProofError,
-    Vector,
-    no_such_row,
-    parse_claim,
-)
 from rosenblatt.evidence.integers import (
     Total,
     add_totals,
@@ -52,32 +44,49 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
     unit_of,
 )
-from rosenblatt.examples import Examples
+from rosenblatt.evidence.proof import (
+    OTHER_DATA,
+    VERDICTS,
+    Conflict,
+    Proof,
+    ProofError,
+    claim_mistakes,
+    no_such_row,
+    parse_claim,
+)
+from rosenblatt.examples import Examples, KeslerRows
 from rosenblatt.text import plural
-
-if TYPE_CHECKING:
-    from rosenblatt.evidence.proof import Proof
 
 CELLS = "cells"
 
 
-def check_types(proof: Proof) -> None:
-    """Check that all numbers of a proof are Python integers, except x0, a finite float."""
-    if not isinstance(proof.x0, float) or not math.isfinite(proof.x0):
-        raise ProofError(f"x0 must be a finite float, not {quote(proof.x0)}.")
-    if type(proof.labels) is not int or proof.labels in (1, 2) or proof.labels < 0:
-        raise ProofError(
-            "the number of labels in the proof must be 0 (which means two) or at least 3, not "
-            f"{quote(proof.labels)}."
-        )
-    integers = [("weights", proof.weights), *(("rows", group) for group in proof.duplicates)]
-    integers += [] if proof.tree is None else proof.tree.numbers()
-    for one in proof.conflicts:
-        integers += [("rows", one.rows), ("multipliers", one.multipliers), ("rest", (one.rest,))]
-    for name, numbers in integers:
-        if not set(map(type, numbers)) <= {int}:
-            wrong = next(v for v in numbers if type(v) is not int)
-            raise ProofError(f"{name} must be integers, and {quote(wrong)} is not one.")
+def check_proof(proof: Proof, examples: Blocks, again: bool = False) -> bool:
+    """Return True if a proof holds for blocks of rows, otherwise raise ProofError.
+
+    With `again`, an enumeration of all cells is repeated.
+    """
+    if not proof.labels and not examples.multiclass:
+        evidence = Evidence.of(proof, examples, anew=True)
+        if evidence.data != proof.data:
+            raise ProofError(OTHER_DATA)
+        return evidence.check(examples if again else None)
+    # Each pair of an example and a competing class is one row. An example can be in several
+    # conflicts, against different classes, so the number of conflicts is no number of mistakes.
+    if proof.claim not in (*VERDICTS, claim_mistakes(1)):
+        raise cannot_prove(proof)
+    first = examples.first()
+    if first.k != proof.labels:
+        labels = plural(proof.labels or 2, "label")
+        raise ProofError(f"this is a proof about {labels}, but y has {len(first.labels)}.")
+    check_x0(proof, first.x0)
+    rows = KeslerRows(examples, reduced=proof.claim != "separable")
+    try:
+        return check_proof(replace(proof, x0=0.0, labels=0), rows)
+    except ProofError as wrong:
+        pairs = list(rows.pairs(wrong.rows).values()) if wrong.rows else []
+        against = "".join(f" against {first.labels[r]}" for _, r in pairs if len(pairs) == 1)
+        owners = [n for n, _ in pairs]
+        raise ProofError(wrong.before, owners, f"{against}{wrong.after}") from None
 
 
 def check_x0(proof: Proof, x0: float) -> None:
@@ -144,43 +153,19 @@ def pack_labels(block: Examples, first: int) -> PackedLabels:
 
 def fingerprint(examples: Examples) -> str:
     """Return a digest of the examples, the same for every float type and sparse format."""
-    digest = begin_fingerprint([pack_labels(examples, 0)])
+    digest = digest_labels([pack_labels(examples, 0)])
     digest.update(row_codes(examples))
     return str(digest.hexdigest())
 
 
-def begin_fingerprint(labels: Sequence[PackedLabels]) -> Any:
-    """Begin the fingerprint of the data with a digest of their shape and labels.
-
-    Hash codes of the rows are added later.
-    """
+def digest_labels(labels: Sequence[PackedLabels]) -> Any:
+    """Begin a fingerprint with shape and labels; the hash codes of all rows are added to it."""
     n, d, x0 = sum(block.n for block in labels), labels[0].d, labels[0].x0
     digest = hashlib.sha256(f"{n} {d} {(x0 + 0.0).hex()}".encode())  # -0.0 is 0.0 here, too
     for block in labels:
         y = np.unpackbits(block.bits, count=block.n).astype(np.int8)
         digest.update((y * np.int8(2) - np.int8(1)).data)
     return digest
-
-
-class WeightDigest:
-    """Digest of sample weights, and the largest power of two that divides them all."""
-
-    def __init__(self) -> None:
-        self.power: int | None = None  # exponent of the power of two
-        self.sum = hashlib.sha256()
-
-    def add(self, weights: NDArray[np.float64] | None) -> WeightDigest:
-        """Add the sample weights of the next block of rows."""
-        if weights is not None:
-            self.sum.update((weights + 0.0).data)
-            power = power_of(weights)
-            self.power = power if self.power is None else min(power, self.power)
-        return self
-
-    @property
-    def text(self) -> str:
-        """Digest of all sample weights as text, or '' if there are none."""
-        return "" if self.power is None else self.sum.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +175,8 @@ class Evidence:
     proof: Proof
     n: int
     data: str  # the fingerprint of the rows
-    sample_weights: WeightDigest  # empty unless the proof is about sample weights
+    sample_weight_digest: str  # empty unless the proof is about sample weights
+    power: int  # exponent of the largest power of two that divides all sample weights
     listed: Examples  # the rows that the proof names
     rest: Total  # the sum of all other rows, where they have a multiplier; its unit suits all rows
     positive: bool  # whether any row has w·z > 0
@@ -211,7 +197,7 @@ class Evidence:
         Another pass comes first if `labels` are missing. The functions `also` are called on each
         block, and their results kept. With `anew`, cached hash codes of rows are not used.
         """
-        check_types(proof)
+        proof.check_types()
         labels = labels or list(blocks.each(pack_labels))
         if not labels:
             raise ValueError("there are no rows; give at least one.")
@@ -222,17 +208,20 @@ class Evidence:
         named.update(() if proof.tree is None else proof.tree.nodes)  # negative nodes are leaves
         numbers = sorted(m for m in named if 0 <= m < n)
         work = functools.partial(_collect, proof, np.array(numbers, np.intp), also, anew)
-        digest, sample_weights, found = begin_fingerprint(labels), WeightDigest(), []
+        digest, weight_digest, powers, found = digest_labels(labels), hashlib.sha256(), [], []
         for codes, weights, *others in blocks.each(work):
             digest.update(codes)
-            sample_weights.add(weights)
+            if weights is not None:
+                weight_digest.update((weights + 0.0).data)
+                powers.append(power_of(weights))
             found.append(others)
         positive, wrong, listed, rest, more = (list(one) for one in zip(*found, strict=True))
         return cls(
             proof,
             n,
             digest.hexdigest(),
-            sample_weights,
+            weight_digest.hexdigest() if powers else "",
+            min(powers, default=0),
             merge_rows(listed),
             add_totals(rest),
             any(positive),
@@ -248,11 +237,11 @@ class Evidence:
         """
         proof, x0 = self.proof, bool(self.proof.x0)
         _check_shape(proof)
-        if proof.sample_weight_digest and not self.sample_weights.text:
+        if proof.sample_weight_digest and not self.sample_weight_digest:
             raise ProofError(
                 "this proof is about sample weights; pass the sample weights used to create it."
             )
-        if proof.sample_weight_digest and self.sample_weights.text != proof.sample_weight_digest:
+        if proof.sample_weight_digest != self.sample_weight_digest:
             raise ProofError(
                 "the sample weights are not those of the proof; pass the sample weights used "
                 "to create it."
@@ -308,15 +297,25 @@ class Evidence:
         A fraction is rounded up.
         """
         cost = parse_claim(self.proof.claim, bool(self.proof.sample_weight_digest)) or Fraction(0)
-        return math.ceil(cost / Fraction(2) ** (self.sample_weights.power or 0))
+        return math.ceil(cost / Fraction(2) ** self.power)
 
     def _check_mistakes(self) -> None:
         """Check that conflicts and tree prove the claimed number or weight of mistakes."""
         proof, listed = self.proof, self.listed
         weighted = listed if proof.sample_weight_digest else replace(listed, weights=None)
-        each = Costs.of(weighted, self.sample_weights.power).each.tolist()
+        each = Costs.of(weighted, self.power).each.tolist()
         costs = dict(zip(listed.row_numbers.tolist(), each, strict=True))
-        _check_equal(proof.duplicates, listed)
+        if proof.duplicates:
+            firsts = [[group[0]] * len(group) for group in proof.duplicates]
+            rows, models = (
+                np.searchsorted(listed.row_numbers, np.concatenate(groups))
+                for groups in (proof.duplicates, firsts)
+            )
+            same = same_numbers(listed, rows, models) & (listed.y[rows] == listed.y[models])
+            if not same.all():
+                at = int(same.argmin())
+                pair = listed.row_numbers[[models[at], rows[at]]].tolist()
+                raise ProofError("the proof lists ", pair, " as equal, but they are not.")
         for first, *others in proof.duplicates:  # the first row stands for all of its group
             costs[first] += sum(map(costs.pop, others))
         if proof.tree is None:
@@ -436,22 +435,6 @@ def _check_rows(proof: Proof, n_rows: int) -> None:
                 "the multiplier for all unlisted rows must be 0, or positive if the proof has only "
                 "one conflict."
             )
-
-
-def _check_equal(groups: Sequence[Vector], listed: Examples) -> None:
-    """Check that rows listed as duplicates are equal in numbers and label."""
-    if not groups:
-        return
-    sizes = [len(group) for group in groups]
-    rows = np.searchsorted(listed.row_numbers, np.concatenate(groups))
-    models = np.searchsorted(listed.row_numbers, np.repeat([group[0] for group in groups], sizes))
-    same = same_numbers(listed, rows, models) & (listed.y[rows] == listed.y[models])
-    if not same.all():
-        at = int(same.argmin())
-        first, other = listed.row_numbers[models[at]], listed.row_numbers[rows[at]]
-        raise ProofError(
-            "the proof lists ", (int(first), int(other)), " as equal, but they are not."
-        )
 
 
 def check_sum(

@@ -21,7 +21,6 @@ import numpy as np
 
 import rosenblatt.algorithms as algorithms
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
-from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.integers import (
     Total,
     exact_products,
@@ -30,6 +29,7 @@ from rosenblatt.evidence.integers import (
     unit_of,
 )
 from rosenblatt.evidence.minnorm import Point, ProgressCallback, nearest_point
+from rosenblatt.evidence.proof import Conflict, Vector
 from rosenblatt.evidence.signedrows import (
     EXACT_STEPS,
     GAP,

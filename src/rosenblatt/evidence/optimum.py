@@ -23,7 +23,6 @@ from rosenblatt.algorithms.fewest import Engine, Gap, Search, try_starts
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch
 from rosenblatt.costs import Costs
 from rosenblatt.errors import FROM_ZERO, RowNames
-from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.checker import CELLS
 from rosenblatt.evidence.decision import find_conflict_or_weights
 from rosenblatt.evidence.hittingset import (
@@ -37,7 +36,7 @@ from rosenblatt.evidence.integers import (
     exact_products,
     is_quick,
 )
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Conflict, Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signedrows import FEW_NUMBERS
 from rosenblatt.examples import Examples

@@ -22,7 +22,6 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from rosenblatt.clock import OutOfTimeError
-from rosenblatt.evidence.certificate import Vector
 from rosenblatt.evidence.cone import (
     Partition,
     Watch,
@@ -41,6 +40,7 @@ from rosenblatt.evidence.modular import (
     null_basis,
     residues,
 )
+from rosenblatt.evidence.proof import Vector
 from rosenblatt.evidence.signedrows import Alternative, Quotient, SignedRows
 from rosenblatt.examples import Examples
 

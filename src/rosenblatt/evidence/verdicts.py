@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.errors import FROM_ZERO, RowNames
-from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.guarantee import Guarantee
-from rosenblatt.evidence.proof import Proof
+from rosenblatt.evidence.proof import Conflict, Proof
 from rosenblatt.evidence.signedrows import GAP, novikoff_bound, relative_gap
 from rosenblatt.read.encoding import spell_label
 from rosenblatt.text import (
