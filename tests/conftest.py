@@ -92,7 +92,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("rosenblatt.read.csv.LINES", 1)
     monkeypatch.setattr("rosenblatt.read.lines.BLOCK", 64)
     monkeypatch.setattr("rosenblatt.read.columnar.ROWS", 4)
-    monkeypatch.setattr("rosenblatt.read.types.RUN", 4)
+    monkeypatch.setattr("rosenblatt.read.plan.RUN", 4)
 
 
 @pytest.fixture(scope="session")

@@ -37,8 +37,7 @@ from rosenblatt.read.columns import (
     normalize_types,
     to_arrow,
 )
-from rosenblatt.read.encoding import POLICIES, Encoding, TargetColumn, spell_label
-from rosenblatt.read.plan import Plan
+from rosenblatt.read.encoding import POLICIES, Encoding, Plan, TargetColumn, spell_label
 from rosenblatt.read.regression import RegressionPlan
 from rosenblatt.tables import column_names
 from rosenblatt.text import join_words, plural, quote_column, render_card

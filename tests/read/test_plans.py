@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 
 from rosenblatt.errors import BadCellError, DataError, Parameter, UsageError
 from rosenblatt.read import Layout, Source
-from rosenblatt.read.columns import (
-    Category,
-    Entries,
-    Flag,
-    Number,
-    Vocabulary,
-    Words,
-    count_cells_with,
-)
+from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
 from rosenblatt.read.data import read_data, read_with_plan
 from rosenblatt.read.encoding import Encoding, TargetColumn
 from rosenblatt.read.plan import ColumnOptions, make_plan
@@ -253,12 +245,14 @@ def test_words_are_counted_in_lower_case():
 
 
 def test_the_vocabulary_counts_a_word_once_per_cell():
-    from rosenblatt.read.columns import split_words
+    def words(**options):
+        table = pa.table({"t": ["spam spam spam", "eggs and ham", "eggs"], "y": [0, 1, 1]})
+        options = ColumnOptions(target="y", texts=("t",), **options)
+        return make_plan(table, options, "table").encoding.columns[0].values
 
-    cells = pa.array(["spam spam spam", "eggs and ham", "eggs"])
-    assert Vocabulary(2).of(count_cells_with(*split_words(cells))) == ("eggs",)
-    assert Vocabulary(1).of(count_cells_with(*split_words(cells))) == ("eggs", "ham", "spam")
-    assert "and" in Vocabulary(1, frozenset()).of(count_cells_with(*split_words(cells)))
+    assert words(min_count=2) == ("eggs",)
+    assert words(min_count=1) == ("eggs", "ham", "spam")
+    assert "and" in words(stop_words=frozenset())
 
 
 def test_entries_unknown_to_the_model_are_ignored():
@@ -288,9 +282,13 @@ def test_text_and_booleans_give_the_same_flags():
 
 
 def test_only_wide_text_is_sparse():
-    assert not Encoding((Words("t", ("a", "b")),)).is_sparse
-    assert Encoding((Words("t", tuple(f"w{i}" for i in range(300))),)).is_sparse
-    assert not Encoding(tuple(Number(f"x{i}") for i in range(300))).is_sparse
+    def is_sparse(*columns):
+        table = pa.table({column.name: ["1"] for column in columns})
+        return not isinstance(Encoding(columns).encode(table, "table")[0], np.ndarray)
+
+    assert not is_sparse(Words("t", ("a", "b")))
+    assert is_sparse(Words("t", tuple(f"w{i}" for i in range(300))))
+    assert not is_sparse(*(Number(f"x{i}") for i in range(300)))
 
 
 def test_arrow_dictionaries_are_planned_as_categories():

@@ -24,10 +24,10 @@ from scipy.sparse import csr_array
 import rosenblatt as rb
 from rosenblatt.errors import UserError
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.read import Layout, Source, types
+from rosenblatt.read import Layout, Source
 from rosenblatt.read.columnar import convert_file
 from rosenblatt.read.data import FileTable, plan_file, read_data, read_in_passes
-from rosenblatt.read.plan import ColumnOptions, make_plan
+from rosenblatt.read.plan import ColumnOptions, Moments, make_plan
 
 many_tables = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -312,7 +312,7 @@ def test_every_reader_gives_the_same_verdict_and_interchangeable_proofs(
     st.lists(st.integers(0, 40), max_size=5),
 )
 def test_mean_and_deviation_do_not_depend_on_batch_boundaries(numbers, ends):
-    whole, parted = types.Moments(), types.Moments()
+    whole, parted = Moments(), Moments()
     whole.add(np.array(numbers))
     for part in np.split(np.array(numbers), sorted(ends)):
         parted.add(part)

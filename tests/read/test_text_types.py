@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 
 from rosenblatt.errors import BadCellError
-from rosenblatt.read.types import (
+from rosenblatt.read.columns import (
     MISSING,
     TYPES,
     convert_column,

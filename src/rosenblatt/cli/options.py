@@ -18,10 +18,10 @@ from rosenblatt.cli.console import Console, as_argument
 from rosenblatt.errors import Message, OpenError, UsageError
 from rosenblatt.files import write_text
 from rosenblatt.read.columnar import SUFFIX
-from rosenblatt.read.columns import ENGLISH, Vocabulary
+from rosenblatt.read.columns import ENGLISH
 from rosenblatt.read.data import describe_excess
-from rosenblatt.read.encoding import POLICIES
-from rosenblatt.read.plan import ColumnOptions, Plan
+from rosenblatt.read.encoding import POLICIES, Plan
+from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import FORMATS, Layout, Source
 from rosenblatt.text import quote_column
 
@@ -221,7 +221,8 @@ def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
             categories=given.pop("category"),
             texts=given.pop("text", ()),
             missing=given.pop("missing"),
-            vocabulary=Vocabulary.without(text, given.pop("min_count", 1)),
+            min_count=given.pop("min_count", 1),
+            stop_words=frozenset(text.lower().split()),
             decimal=layout.decimal,
         )
         return function(reading=Reading(layout, requested, file), **given)

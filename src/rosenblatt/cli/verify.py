@@ -26,14 +26,8 @@ from rosenblatt.model import read_proof
 from rosenblatt.read import Source
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
 from rosenblatt.read.data import Data, read_column_names, read_data, read_in_passes
-from rosenblatt.read.plan import (
-    ColumnOptions,
-    Plan,
-    PlanMismatchError,
-    check_plan,
-    find_column,
-    options_to_verify,
-)
+from rosenblatt.read.encoding import Plan, PlanMismatchError, check_plan
+from rosenblatt.read.plan import ColumnOptions, find_column, options_to_verify
 from rosenblatt.read.regression import read_regression_as
 from rosenblatt.text import describe_claim, join_words, plural, quote_column, shorten
 

@@ -12,10 +12,19 @@ import numpy as np
 from rosenblatt.errors import BadCellError
 from rosenblatt.model import rows_to_table
 from rosenblatt.online.rows import BlockLabels, Labels, plain_row
-from rosenblatt.read.columns import Category, Column, Entries, Flag, FormattedNumber, Number, Words
+from rosenblatt.read.columns import (
+    STOP_WORDS,
+    Category,
+    Column,
+    Entries,
+    Flag,
+    FormattedNumber,
+    Number,
+    Words,
+)
 from rosenblatt.read.csv import CsvFeed
 from rosenblatt.read.encoding import Encoding
-from rosenblatt.read.feed import VOCABULARY, Batch, Kinds, encode_value, encode_values
+from rosenblatt.read.feed import Batch, Kinds, encode_value, encode_values
 from rosenblatt.read.lines import ENTRIES, LABEL, JsonFeed, LibsvmFeed
 from rosenblatt.read.source import number_columns
 from rosenblatt.read.streams import Feed
@@ -137,7 +146,7 @@ def columns_of_feed(feed: Feed, kinds: Kinds) -> RawColumns:
             columns.append((Category if kind == "category" else Words)(name, ()))
         else:
             columns.append((Flag if kind == "flag" else Number)(name))
-    stop_words = tuple(sorted(VOCABULARY.stop_words))
+    stop_words = tuple(sorted(STOP_WORDS))
     return RawColumns(Encoding(tuple(columns), missing, stop_words), feed.target, width)
 
 

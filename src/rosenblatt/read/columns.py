@@ -1,10 +1,11 @@
-"""Kinds of columns, such as numbers and categories, and their encoding as features."""
+"""Kinds of columns, such as numbers and categories, and the conversion of their cells."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +25,9 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
     *("1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?"),
 )
+
+
+BYTES = (pa.binary(), pa.large_binary())  # types of bytes, which may be text
 
 
 class Column:
@@ -274,6 +278,18 @@ def null_where(texts: Any, words: tuple[str, ...] = ("",)) -> Any:
     return pc.if_else(pc.is_in(texts, pa.array(words)), pa.scalar(None, pa.string()), texts)
 
 
+# English words that are left out of text columns.
+ENGLISH = """
+    a about after all also am an and any are as at be because been before being but by can could
+    did didn do does doesn doing don down for from had has have having he her here hers him his
+    how i if in into is isn it its just ll me more most my no nor not of off on once only or
+    other our out over own re same she should so some such than that the their them then there
+    these they this those through to too under until up ve very was wasn we were what when where
+    which while who whom why will with would you your yours
+"""
+STOP_WORDS = frozenset(ENGLISH.split())
+
+
 def split_words(cells: Any) -> tuple[Any, NDArray[np.int32]]:
     """Split cells into lowercase words; also return the index of each cell's first word.
 
@@ -374,7 +390,7 @@ def _normal_type(kind: Any) -> Any:
         return _normal_type(kind.value_type)
     if pa.types.is_dictionary(kind):
         value = _normal_type(kind.value_type)
-        return value if is_bytes(value) else pa.dictionary(kind.index_type, value, kind.ordered)
+        return value if value in BYTES else pa.dictionary(kind.index_type, value, kind.ordered)
     if pa.types.is_string_view(kind):
         return pa.string()
     bare = pa.types.is_binary_view(kind) or pa.types.is_fixed_size_binary(kind)
@@ -383,7 +399,7 @@ def _normal_type(kind: Any) -> Any:
 
 def decode_text(cells: Any, name: str) -> Any:
     """Decode bytes as UTF-8 text; return other cells unchanged."""
-    if not is_bytes(cells.type):
+    if cells.type not in BYTES:
         return cells
     try:
         return cells.cast(pa.string())
@@ -393,11 +409,6 @@ def decode_text(cells: Any, name: str) -> Any:
             if text.encode() != (cell or b""):
                 raise BadCellError(row, name, text, UTF8) from None
         raise
-
-
-def is_bytes(kind: Any) -> bool:
-    """Check whether an Arrow type is that of bytes, which may be text."""
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def is_date_or_time(kind: Any) -> bool:
@@ -411,7 +422,7 @@ def unusable_content(kind: Any) -> str:
         return "lists or objects"
     if pa.types.is_temporal(kind):
         return "dates or times" if is_date_or_time(kind) else "lengths of time"
-    return "bytes" if is_bytes(kind) else ""
+    return "bytes" if kind in BYTES else ""
 
 
 def flatten(cells: Any) -> Any:
@@ -489,89 +500,148 @@ class Parsed:
         return pc.if_else(pc.equal(self.marks, mark), self.numbers, pa.scalar(None, pa.string()))
 
 
-class Styles:
-    """Counts of number formats in a column of text, such as decimal commas and units."""
-
-    def __init__(self) -> None:
-        self.number_like = 0  # numbers, possibly with a unit
-        self.commas = self.certain_commas = 0  # the comma may be, or must be, a decimal mark
-        self.fits = dict.fromkeys(DECIMALS, 0)
-        self.marks: Counter[str] = Counter()
-        self.example: str | None = None
-
-    def add(self, texts: Any, counts: NDArray[Any], numeric: NDArray[np.bool_]) -> bool:
-        """Record how the numbers among distinct texts are written; return whether there is any.
-
-        `counts` has the number of cells with each text; `numeric` is true for plain numbers.
-        """
-        if not pc.any(pc.match_substring_regex(texts, MAYBE_NUMBER)).as_py():
-            return False
-        parsed = {decimal: Parsed(texts, decimal) for decimal in DECIMALS}
-        dot, comma = parsed["."].fits, parsed[","].fits
-        looks = dot | comma
-        marks = pc.coalesce(parsed["."].marks, parsed[","].marks)
-        bare = pc.fill_null(pc.equal(marks, ""), False).to_numpy(zero_copy_only=False)
-        self.number_like += int(counts[looks].sum())
-        self.commas += int(counts[comma & bare].sum())
-        self.certain_commas += int(counts[comma & ~dot & bare].sum())
-        for decimal, one in parsed.items():
-            self.fits[decimal] += int(counts[one.fits].sum())
-        odd = np.flatnonzero(looks & ~numeric)
-        for at in odd:
-            self.marks[marks[int(at)].as_py()] += int(counts[at])
-        if len(odd) and self.example is None:
-            self.example = texts[int(odd[0])].as_py()
-        return bool(looks.any())
-
-    @property
-    def mark(self) -> str:
-        """Most frequent unit of the formatted numbers."""
-        return self.marks.most_common(1)[0][0] if self.marks else ""
+# The type of a column is the first that fits all cells; bytes are not UTF-8 text.
+MOMENTS = (
+    *(pa.date32(), pa.time32("s"), pa.timestamp("s"), pa.timestamp("ns")),
+    *(pa.timestamp("s", "UTC"), pa.timestamp("ns", "UTC")),
+)
+TYPES = (pa.null(), pa.int64(), pa.bool_(), *MOMENTS, pa.float64(), pa.string(), pa.binary())
+FIRST = 100  # number of cells that are searched for a value before all others
+# The first cell limits a column to these types, and text.
+SHAPES = {
+    r"[01]": (pa.int64(), pa.bool_(), pa.float64()),
+    r"true|false": (pa.bool_(),),
+    r"-?\d+": (pa.int64(), pa.float64()),
+    r"\d+[-:].+": MOMENTS,
+    r"[+-]?([\d.,]|inf|nan).*": (pa.float64(),),
+}
+SHAPES_OF_CELLS = [(re.compile(shape, re.IGNORECASE), kinds) for shape, kinds in SHAPES.items()]
+LONG = r"\d{16}"  # integers with fewer digits are exact in float64
 
 
-# English stop words.
-ENGLISH = """
-    a about after all also am an and any are as at be because been before being but by can could
-    did didn do does doesn doing don down for from had has have having he her here hers him his
-    how i if in into is isn it its just ll me more most my no nor not of off on once only or
-    other our out over own re same she should so some such than that the their them then there
-    these they this those through to too under until up ve very was wasn we were what when where
-    which while who whom why will with would you your yours
-"""
+def find_types(
+    batches: Iterable[Any], names: Sequence[str], decimal: str = ".", kinds: Sequence[Any] = TYPES
+) -> dict[str, Any]:
+    """Return the type of each column, the first of `kinds` that fits all of its cells."""
+    fitting = {name: tuple(kinds) for name in names}
+    for batch in batches:
+        for name, known in fitting.items():
+            found = convert_to_fitting_types(batch.column(name), known, decimal)
+            fitting[name] = tuple(kind for kind, _ in found)
+    return {name: known[0] for name, known in fitting.items()}
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """Rule that selects the words that become features.
+def convert_to_fitting_types(
+    cells: Any, kinds: Sequence[Any] = TYPES, decimal: str = "."
+) -> Iterator[tuple[Any, Any]]:
+    """Yield each type that fits all cells, together with the converted cells.
 
-    They have two characters or more, are frequent enough, and are not stop words.
+    Examples
+    --------
+    >>> [str(kind) for kind, _ in convert_to_fitting_types(pa.array(["12", "-3"]))]
+    ['int64', 'double', 'string', 'binary']
+    >>> [str(kind) for kind, _ in convert_to_fitting_types(pa.array(["12", "red"]))]
+    ['string', 'binary']
     """
-
-    min_count: int = 1
-    stop_words: frozenset[str] = frozenset(ENGLISH.split())
-
-    @classmethod
-    def without(cls, stop_words: str, min_count: int) -> Vocabulary:
-        """Create a vocabulary without the words in the text `stop_words`."""
-        return cls(min_count, frozenset(stop_words.lower().split()))
-
-    def of(self, count: Mapping[str, int]) -> tuple[str, ...]:
-        """Return the selected words, sorted; `count` says how many cells contain each word."""
-        return tuple(
-            sorted(
-                word
-                for word, cells in count.items()
-                if cells >= self.min_count and len(word) >= 2 and word not in self.stop_words
-            )
-        )
+    first = _first_value(cells)
+    if first is None:
+        yield from ((kind, pa.nulls(len(cells))) for kind in kinds)
+        return
+    shapes = (possible for shape, possible in SHAPES_OF_CELLS if shape.fullmatch(first))
+    possible = (*next(shapes, ()), pa.string(), pa.binary())
+    for kind in kinds:
+        if kind in possible:
+            try:
+                found = convert(cells, kind, decimal)
+            except pa.ArrowInvalid:
+                continue
+            if found.type == kind:
+                yield kind, found
 
 
-def count_cells_with(words: Any, offsets: NDArray[np.int32]) -> dict[str, int]:
-    """Count the cells that contain each word."""
-    coded = words.dictionary_encode()
-    size = len(coded.dictionary) or 1
-    cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    # A word counts once per cell, however often it occurs in it.
-    once = np.unique(cells.astype(np.int64) * size + coded.indices.to_numpy())
-    count = np.bincount(once % size, minlength=len(coded.dictionary))
-    return dict(zip(coded.dictionary.to_pylist(), count.tolist(), strict=True))
+def convert(cells: Any, kind: Any, decimal: str = ".") -> Any:
+    """Convert a column of text to an Arrow type; raise ArrowInvalid if a cell does not fit.
+
+    Missing cells become null. If doubles cannot represent the integers that are written, the cells
+    stay text, so that a later error can quote the cell.
+    """
+    if pa.types.is_binary(kind) or pa.types.is_string(kind):
+        return cells.cast(kind)
+    if pa.types.is_null(kind):
+        texts = null_where(pc.utf8_trim(cells.cast(pa.string()), " \t"), MISSING)
+        if texts.null_count < len(texts):
+            raise pa.ArrowInvalid("not all cells are missing")
+        return pa.nulls(len(cells))
+    try:  # usually no cell is missing or has blanks
+        found = _cast(cells, kind, decimal)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        found = None
+    is_number = pa.types.is_float64(kind)
+    if found is None or (is_number and pc.any(pc.is_nan(found)).as_py()):
+        texts = pc.utf8_trim(cells.cast(pa.string()), " \t")
+        found = _cast(null_where(texts, MISSING), kind, decimal)
+    parts = found.chunks if isinstance(found, pa.ChunkedArray) else [found]
+    if is_number and any(len(find_large(part.to_numpy(zero_copy_only=False))) for part in parts):
+        texts = cells.cast(pa.string())
+        long = texts.filter(pc.match_substring_regex(texts, LONG))
+        if any(map(is_changed_text, pc.unique(long).to_pylist())):
+            return texts
+    return found
+
+
+def read_numbers(cells: Any, decimal: str) -> Any:
+    """Convert text to floats; null where a cell is not a number."""
+    kind = pa.float64()
+    with suppress(pa.ArrowInvalid):  # usually no cell is missing or has blanks
+        return _cast(cells, kind, decimal)
+    with suppress(pa.ArrowInvalid):
+        return _cast(null_where(pc.utf8_trim(cells, " \t"), MISSING), kind, decimal)
+    return as_numbers(_with_points(cells, decimal))
+
+
+def convert_column(cells: Any, kind: Any, decimal: str, name: str) -> Any:
+    """Convert a column of text; raise BadCellError on the first cell that does not fit."""
+    try:
+        return convert(cells, kind, decimal)
+    except pa.ArrowInvalid:
+        cells = flatten(decode_text(cells, name))
+        fine, end = 0, len(cells)  # the rows before `fine` fit, and one before `end` does not
+        while end - fine > 1:
+            half = (fine + end) // 2
+            try:
+                convert(cells.slice(fine, half - fine), kind, decimal)
+                fine = half
+            except pa.ArrowInvalid:
+                end = half
+        raise BadCellError(fine, name, cells[fine].as_py().strip(" \t")) from None
+
+
+def _cast(cells: Any, kind: Any, decimal: str) -> Any:
+    if pa.types.is_time(kind):  # text cannot be cast to a time of day alone
+        if not pc.all(pc.match_substring(cells, ":"), min_count=0).as_py():
+            raise pa.ArrowInvalid("not a time")
+        day = pa.scalar("1970-01-01T", cells.type)
+        cells = pc.binary_join_element_wise(day, cells, pa.scalar("", cells.type))
+        return cells.cast(pa.timestamp("s")).cast(kind)
+    return (_with_points(cells, decimal) if pa.types.is_float64(kind) else cells).cast(kind)
+
+
+def _with_points(cells: Any, decimal: str) -> Any:
+    """Replace decimal marks by points; cells that already contain a point become invalid."""
+    if decimal == ".":
+        return cells
+    cells = pc.replace_substring(cells.cast(pa.string()), ".", " ")
+    return pc.replace_substring(cells, decimal, ".")
+
+
+def _first_value(cells: Any) -> str | None:
+    """Return the first cell that is not missing, without surrounding blanks."""
+    for part in (cells.slice(0, FIRST), cells.slice(FIRST)):
+        if len(part) > FIRST:
+            part = part.filter(pc.invert(pc.is_in(part, pa.array(MISSING).cast(part.type))))
+        for cell in part:
+            value = cell.as_py()
+            text = value.decode(errors="replace") if isinstance(value, bytes) else value or ""
+            if (text := text.strip(" \t")) not in MISSING:
+                return text
+    return None

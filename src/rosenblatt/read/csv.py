@@ -24,7 +24,16 @@ from rosenblatt.errors import (
     UsageError,
     error_line,
 )
-from rosenblatt.read.columns import MISSING, flatten, null_where
+from rosenblatt.read.columns import (
+    MISSING,
+    TYPES,
+    convert_column,
+    convert_to_fitting_types,
+    find_types,
+    flatten,
+    null_where,
+    read_numbers,
+)
 from rosenblatt.read.feed import NOT_UTF8, Batch, Chunk, Kinds, parse_by_halves, read_columns
 from rosenblatt.read.source import (
     HEAD,
@@ -40,13 +49,6 @@ from rosenblatt.read.source import (
     map_in_threads,
     number_columns,
     read_in_background,
-)
-from rosenblatt.read.types import (
-    TYPES,
-    convert_column,
-    convert_to_fitting_types,
-    find_types,
-    read_numbers,
 )
 from rosenblatt.text import plural
 

@@ -30,10 +30,9 @@ from rosenblatt.errors import (
 from rosenblatt.examples import Examples
 from rosenblatt.read import columnar, csv, lines
 from rosenblatt.read.columns import normalize_types
-from rosenblatt.read.encoding import Encoding, TargetColumn
+from rosenblatt.read.encoding import Encoding, Plan, TargetColumn
 from rosenblatt.read.plan import (
     ColumnOptions,
-    Plan,
     collect_statistics,
     decide_columns,
     make_plan,

@@ -6,7 +6,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError
+from rosenblatt.errors import BadCellError, DataError, Message
 from rosenblatt.examples import sum_of_squares
 from rosenblatt.read.columns import (
     MISSING,
@@ -38,6 +38,7 @@ from rosenblatt.text import join_words, plural, quote_column, shorten
 
 WIDE = 256  # number of features from which words and entries stay sparse
 POLICIES = ("error", "drop", "mean")
+CLOSE = 1e-9  # relative tolerance of a mean, which depends on the order of summation
 
 Label = str | int | float | bool
 
@@ -77,12 +78,6 @@ class Encoding:
             met[name] += 1
             names[i] = name if met[name] == 1 else f"{name} ({met[name]})"
         return tuple(names)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether X is a CSR matrix, as it is with many words or LIBSVM entries."""
-        mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
-        return mostly_zeros and len(self.features) >= WIDE
 
     def types(self, strict: bool) -> dict[str, Any]:
         """Return a dict from column names to the Arrow types to read them as.
@@ -133,7 +128,8 @@ class Encoding:
                     raise alone from None
             raise earliest
         rows = np.flatnonzero(keep)
-        if self.is_sparse:
+        mostly_zeros = any(isinstance(column, Words | Entries) for column in self.columns)
+        if mostly_zeros and len(self.features) >= WIDE:
             from scipy.sparse import csr_array, hstack
 
             X = hstack([csr_array(block) for block in blocks], format="csr")
@@ -321,6 +317,16 @@ def _column_cells(table: Any, column: Column, name: str) -> Any:
     return cells
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How the features and the target are encoded, with notes for the user."""
+
+    encoding: Encoding
+    target: TargetColumn
+    guessed: str = ""  # why the target was chosen, if it was guessed
+    notes: tuple[str | Message, ...] = ()
+
+
 MAX_VALUES = 1000  # distinct unknown values that are counted per column
 
 
@@ -406,3 +412,76 @@ def interleave_columns(
             together[j, : len(rows)] = column[begin : begin + size]
         rows[:] = together[:, : len(rows)].T
     return X, sum_of_squares(X)
+
+
+class PlanMismatchError(DataError):
+    """Error about columns of the data that differ from those in a proof."""
+
+
+def check_plan(claimed: Plan, found: Plan) -> Plan:
+    """Check that data have the columns of a proof; return the plan of the data in that order.
+
+    Raises PlanMismatchError if the columns or labels differ. The data must have been read with the
+    options of `options_to_verify`, which keep all words.
+    """
+    by_name = {column.name: column for column in found.encoding.columns}
+    columns, notes = [], list(found.notes)
+    for column in claimed.encoding.columns:
+        where = quote_column(column.name)
+        if column.name not in by_name:
+            raise PlanMismatchError(f"{where} has no values.")
+        ours = by_name[column.name]
+        columns.append(_check_column(column, ours, claimed.encoding.missing == "mean"))
+        if isinstance(column, Words):
+            every = len(ours.features)
+            shown = join_words([shorten(one) for one in column.values], most=12)
+            some = "" if len(column.values) == every else f": {shown}"
+            of_all = f"{len(column.values):,} of its {plural(every, 'word')}"
+            notes.append(f"{where}: {of_all} counted{some}")
+    encoding, target = replace(found.encoding, columns=tuple(columns)), found.target
+    if not claimed.target.others:  # else one label against the rest: it was read with that label
+        labels = {spell_label(label): label for label in target.names}
+        if set(claimed.target.spellings) != set(labels):
+            there, said = (
+                join_words([shorten(one) for one in some])
+                for some in (labels, claimed.target.spellings)
+            )
+            raise PlanMismatchError(
+                f"{quote_column(target.column)} has the labels {there}, not {said} as the proof "
+                "says."
+            )
+        target = replace(target, names=tuple(labels[one] for one in claimed.target.spellings))
+    return Plan(encoding, target, notes=tuple(notes))
+
+
+def _check_column(claimed: Column, found: Column, filled: bool) -> Column:
+    where = quote_column(found.name)
+    if isinstance(found, Number) and isinstance(claimed, Number):
+        if not filled:
+            return found
+        near = CLOSE * max(abs(found.mean), found.spread)
+        if not math.isclose(claimed.mean, found.mean, rel_tol=0.0, abs_tol=near):
+            raise PlanMismatchError(
+                f"{where}: the proof replaces missing numbers by {claimed.mean:g}, but the mean of "
+                f"the column is {found.mean:g}."
+            )
+        return replace(found, mean=claimed.mean)
+    if isinstance(found, Words) and isinstance(claimed, Words):
+        _check_known(claimed.values, found.values, f"{where}: the proof counts", "occurs in no row")
+        return claimed
+    if isinstance(found, Category) and isinstance(claimed, Category):
+        _check_known(claimed.values, found.values, f"{where}: the proof has", "occurs in no row")
+        _check_known(found.values, claimed.values, f"{where}: the rows have", "is not in the proof")
+        return claimed
+    if isinstance(found, Entries) and found == claimed:
+        return found
+    if type(found) is type(claimed):
+        raise PlanMismatchError(f"{where}: the feature indices differ from those in the proof.")
+    raise PlanMismatchError(f"{where} holds {found.kind}, not {claimed.kind} as the proof says.")
+
+
+def _check_known(values: Sequence[str], known: Sequence[str], who: str, otherwise: str) -> None:
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        shown = join_words([f'"{shorten(value)}"' for value in unknown], most=3)
+        raise PlanMismatchError(f"{who} {shown}, which {otherwise}.")

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rosenblatt.errors import Message, Parameter, error_line, quote
-from rosenblatt.read.columns import MISSING, NUMBER, Vocabulary, flatten
+from rosenblatt.read.columns import MISSING, NUMBER, STOP_WORDS, flatten
 from rosenblatt.read.encoding import interleave_columns
 from rosenblatt.scoring import LONGEST_SQUARED
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, is_missing
@@ -32,7 +32,6 @@ LETTERS = 200  # maximum length of the reason why a line is bad
 LONG = 4  # words: a first value with as many makes a text column, with fewer a category
 FLAGS = {"true": 1.0, "false": 0.0}
 IS_NUMBER = re.compile(NUMBER)
-VOCABULARY = Vocabulary()
 KIND_WORDS = {"category": "a category", "text": "words", "flag": "true or false"}
 
 
@@ -159,7 +158,7 @@ def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], K
 
 
 def encode_value(
-    name: str, kind: str, value: Any, stop_words: Collection[str] = VOCABULARY.stop_words
+    name: str, kind: str, value: Any, stop_words: Collection[str] = STOP_WORDS
 ) -> Iterator[tuple[str, float]]:
     """Yield the names and values of the features of a non-numeric value.
 

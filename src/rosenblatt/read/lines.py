@@ -24,11 +24,10 @@ from rosenblatt.errors import (
     quote,
     with_column,
 )
-from rosenblatt.read.columns import null_where, split_entries
+from rosenblatt.read.columns import convert, find_types, null_where, split_entries
 from rosenblatt.read.encoding import interleave_columns
 from rosenblatt.read.feed import Batch, Chunk, parse_by_halves, read_labels
 from rosenblatt.read.source import Layout, Source, WholeLines
-from rosenblatt.read.types import convert, find_types
 from rosenblatt.tables import DIGITS, LARGE, find_large, first_changed
 from rosenblatt.text import join_words, quote_column
 

@@ -23,7 +23,7 @@ from rosenblatt.errors import BadCellError, Message, Parameter, UsageError
 from rosenblatt.files import replacing
 from rosenblatt.hypothesis import JointHypothesis
 from rosenblatt.model import Model
-from rosenblatt.read.columns import Number, is_bytes
+from rosenblatt.read.columns import BYTES, Number
 from rosenblatt.read.data import locate_errors, read_uniform_batches
 from rosenblatt.read.encoding import Encoding, UnseenCategories
 from rosenblatt.read.source import Layout, Source, format_of, number_columns
@@ -117,7 +117,7 @@ def _csv_of(table: Any, header: bool) -> bytes:
         cells.writer(names, lineterminator="\n").writerow(table.column_names)
     for name, column in zip(table.column_names, table.columns, strict=True):
         nested = pa.types.is_nested(column.type)
-        if nested or is_bytes(column.type):  # become text
+        if nested or column.type in BYTES:  # become text
             to_text = dump_json if nested else cell_to_text
             texts = [None if cell is None else to_text(cell) for cell in column.to_pylist()]
             column = pa.array(texts, pa.string())
