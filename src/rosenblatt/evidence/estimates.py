@@ -27,14 +27,12 @@ from rosenblatt.evidence.likelihood import (
     LINKS,
     Array,
     Evaluate,
-    Strata,
-    Terms,
+    Gram,
     conditional,
     cox,
     glm,
     gram,
     maximize,
-    maximize_by_cg,
     multinomial,
     ordinal,
     poisson,
@@ -163,14 +161,12 @@ class LimitingModel:
         """Fit of the limiting model, computed when first read."""
         if why := self.explain_no_fit():
             raise ValueError(why)
-        size, data, rows = len(self.names), self.data, self._rows(limit=True)
+        size, rows = len(self.names), self._rows(limit=True)
         if len(rows) == 0:
             return Fitted(np.zeros(size), np.full(size, np.nan), 0.0)
-        if self.is_wide:
-            y, likelihood = data.y[rows], (*self._weights_and_offset(rows), self._terms)
-            wanted = self._finite[:MOST_COEFFICIENTS]
-            return Fitted(*maximize_by_cg(data.X[rows], y, *likelihood, wanted))
         evaluate, start, T, Z = self._likelihood(rows, limit=True)
+        if self.is_wide:
+            return self._fit_by_conjugate_gradients(evaluate, start, T, Z)
         free = _identified(evaluate(start)[2])
         b, value, _ = maximize(evaluate, start, free)
         if not self._is_inside(rows, Z, b):
@@ -182,6 +178,28 @@ class LimitingModel:
         reach = T if free is None else T @ free
         information = information if free is None else free.T @ information @ free
         errors = np.sqrt(np.maximum(((reach @ linalg.pinvh(information)) * reach).sum(axis=1), 0))
+        return Fitted(T @ b, errors, value)
+
+    def _fit_by_conjugate_gradients(
+        self, evaluate: Evaluate, start: Array, T: Any, Z: Any
+    ) -> Fitted:
+        """Fit a model of many sparse columns without its information matrix."""
+        system, small = Gram(Z), 1e-8 * np.linalg.norm(evaluate(start)[1])
+
+        def find_step(curve: Array, slope: Array, k: int) -> Array:
+            return system.solve(curve, slope, max(1e-8, 0.1 ** (k + 1)))
+
+        b, value, slope = maximize(evaluate, start, find_step=find_step)
+        if np.linalg.norm(slope) > small:
+            raise ValueError(
+                "the estimates did not converge; fit your model without the separated rows "
+                "(s.rows)."
+            )
+        curve, errors, scale = evaluate(b)[2], np.full(len(b), np.nan), T.diagonal()
+        for j in self._finite[:MOST_COEFFICIENTS]:
+            unit = np.zeros(len(b))
+            unit[j] = 1.0
+            errors[j] = scale[j] * np.sqrt(system.solve(curve, unit, 1e-10)[j])
         return Fitted(T @ b, errors, value)
 
     @cached_property
@@ -211,10 +229,6 @@ class LimitingModel:
         if self.data.link != "log":
             return True
         return bool((Z @ b + self._weights_and_offset(rows)[1]).max() <= 1e-9)
-
-    @property
-    def _terms(self) -> Terms:
-        return poisson if self.family == "poisson" else LINKS[self.data.link]
 
     def _weights_and_offset(self, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         weights, offset = self.data.weights, self.data.offset
@@ -372,7 +386,7 @@ class LimitingModel:
                 length = np.abs(part).max(axis=0).toarray().ravel()
             scale = 1 / np.where(length > 0, length, 1.0)
             Z = part * scale if isinstance(part, np.ndarray) else part @ sparse.diags_array(scale)
-            return Z, np.diag(scale)
+            return Z, sparse.diags_array(scale) if self.is_wide else np.diag(scale)
         length = np.linalg.norm(part, axis=0)
         scale = 1 / np.where(length > 0, length, 1.0)
         Z, R, order = linalg.qr(part * scale, mode="economic", pivoting=True)
@@ -412,21 +426,20 @@ class LimitingModel:
         y = data.y[rows]
         weights, offset = self._weights_and_offset(rows)
         if family in GLM:
-            if family == "poisson":
+            if family == "poisson" and not self.is_wide:
                 near = y + 0.5
                 wanted = weights * near * (np.log(near) - offset)
                 start = solve(gram(Z, weights * near), Z.T @ wanted)
             elif data.link == "log":
                 wanted = np.log(np.clip(weights @ y / weights.sum(), 0.01, 0.9)) - offset
                 start = solve(gram(Z, np.ones(len(rows))), Z.T @ wanted)
-            return glm(Z, y, weights, offset, self._terms), start, T, Z
+            terms = poisson if family == "poisson" else LINKS[data.link]
+            return glm(Z, y, weights, offset, terms, diagonal=self.is_wide), start, T, Z
         groups = self._groups(limit=limit)
         if groups is not None:
             if family == "conditional":
                 return conditional(Z, y > 0, groups[rows]), start, T, Z
-            event = y[:, 1] == 1
-            strata = Strata(y[:, 0], event, groups[rows], weights)
-            return cox(Z, strata, event, weights, data.efron), start, T, Z
+            return cox(Z, y, groups[rows], weights, data.efron), start, T, Z
         codes = y.astype(np.intp)
         highest, possible = int(data.y.max()), self._possible(limit=limit)[rows]
         if family == "multinomial":

@@ -8,7 +8,7 @@ by a factor e with each step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,11 +28,16 @@ BLOCK = 1 << 16  # rows that are multiplied by weights at a time
 MOST_STEPS = 200
 CG_STEPS = 2000  # maximum steps of conjugate gradients in one step of Newton's method
 FAR = 50.0  # a log-probability this large means that there is no maximum
+AT_ONCE = 1 << 17  # numbers in one table of matched sets that are computed together
 LARGEST_SET = 20_000_000  # limit for size² × cases of one matched set
 
 
 def maximize(
-    evaluate: Evaluate, start: Array, free: Array | None = None, gain: float = 1e-20
+    evaluate: Evaluate,
+    start: Array,
+    free: Array | None = None,
+    gain: float = 1e-20,
+    find_step: Callable[[Array, Array, int], Array] | None = None,
 ) -> tuple[Array, float, Array]:
     """Maximize a log-likelihood by Newton's method with step halving.
 
@@ -46,6 +51,8 @@ def maximize(
         Columns that span the directions in which the coefficients may move (default: all).
     gain : float
         Smallest predicted gain of a step that is still made.
+    find_step : callable, optional
+        Returns Newton's step, given information, gradient and the number of steps so far.
 
     Returns
     -------
@@ -54,13 +61,16 @@ def maximize(
     """
     b = start
     value, slope, information = evaluate(b)
-    for _ in range(MOST_STEPS):
-        g, J = (slope, information) if free is None else (free.T @ slope, free.T @ information)
-        step = solve(J if free is None else J @ free, g)
-        predicted = float(step @ g)
+    for k in range(MOST_STEPS):
+        if find_step is not None:
+            step = find_step(information, slope, k)
+        elif free is None:
+            step = solve(information, slope)
+        else:
+            step = free @ solve(free.T @ information @ free, free.T @ slope)
+        predicted = float(step @ slope)
         if not predicted > gain:
             break
-        step = step if free is None else free @ step
         rounding, size = 1e-13 * (1 + abs(value)), 1.0
         while True:
             new = evaluate(b + size * step)
@@ -102,16 +112,22 @@ def gram(Z: Any, weights: Array, other: Any = None) -> Array:
     return total
 
 
-def glm(Z: Any, y: Array, weights: Array, offset: Array, terms: Terms) -> Evaluate:
-    """Return the log-likelihood function, with derivatives, of a generalized linear model."""
+def glm(
+    Z: Any, y: Array, weights: Array, offset: Array, terms: Terms, *, diagonal: bool = False
+) -> Evaluate:
+    """Return the log-likelihood function, with derivatives, of a generalized linear model.
+
+    If `diagonal`, it returns only the diagonal D of the information Z'·D·Z.
+    """
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
         with np.errstate(all="ignore"):
             value, slope, curve = terms(Z @ b + offset, y)
         total = float(weights @ value)
         if not np.isfinite(total):
-            return -np.inf, b, np.eye(len(b))
-        return total, Z.T @ (weights * slope), gram(Z, weights * curve)
+            return -np.inf, b, np.eye(0 if diagonal else len(b))
+        curve = weights * curve
+        return total, Z.T @ (weights * slope), curve if diagonal else gram(Z, curve)
 
     return evaluate
 
@@ -122,52 +138,12 @@ class Gram:
     def __init__(self, Z: Any) -> None:
         self.Z, self.T, self.squares = Z, Z.T.tocsr(), (Z * Z).T.tocsr()
 
-    def solve(self, weights: Array, g: Array, accuracy: float, steps: int) -> Array:
+    def solve(self, weights: Array, g: Array, accuracy: float, steps: int = CG_STEPS) -> Array:
         """Solve Z'·diag(weights)·Z·x = g for x to `accuracy`, in at most `steps` iterations."""
         diagonal, shape = np.maximum(self.squares @ weights, 1e-300), (len(g), len(g))
         matrix = LinearOperator(shape, lambda v: self.T @ (weights * (self.Z @ v)))
         inverse = LinearOperator(shape, lambda v: v / diagonal)
         return np.asarray(cg(matrix, g, rtol=accuracy, maxiter=steps, M=inverse)[0])
-
-
-def maximize_by_cg(
-    X: Any, y: Array, weights: Array, offset: Array, terms: Terms, wanted: Sequence[int]
-) -> tuple[Array, Array, float]:
-    """Maximize the likelihood of a generalized linear model with many sparse columns.
-
-    The steps of Newton's method are found by conjugate gradients, without an information matrix.
-    Returns the coefficients, standard errors of those in `wanted`, and the log-likelihood.
-    """
-    scale = 1 / np.maximum(abs(X).max(axis=0).toarray().ravel(), 1e-300)
-    Z = (X @ sparse.diags_array(scale)).tocsr()
-    b, system = np.zeros(Z.shape[1]), Gram(Z)
-
-    def evaluate(b: Array) -> tuple[float, Array, Array]:
-        with np.errstate(all="ignore"):
-            value, slope, curve = terms(Z @ b + offset, y)
-        return float(weights @ value), system.T @ (weights * slope), weights * curve
-
-    value, slope, curve = evaluate(b)
-    small = 1e-11 * np.linalg.norm(slope)  # not far above the rounding error of the slope
-    for k in range(MOST_STEPS):
-        if np.linalg.norm(slope) <= small:
-            break
-        step, size = system.solve(curve, slope, max(1e-8, 0.1 ** (k + 1)), CG_STEPS), 1.0
-        while not (new := evaluate(b + size * step))[0] >= value - 1e-13 * (1 + abs(value)):
-            size /= 2
-            if size < 1e-12:
-                break
-        b, (value, slope, curve) = b + size * step, new
-    else:
-        raise ValueError(
-            "the estimates did not converge; fit your model without the separated rows (s.rows)."
-        )
-    errors = np.full(len(b), np.nan)
-    for j in wanted:
-        unit = np.zeros(len(b))
-        unit[j] = 1.0
-        errors[j] = scale[j] * np.sqrt(system.solve(curve, unit, 1e-10, CG_STEPS)[j])
-    return scale * b, errors, value
 
 
 def logit(eta: Array, y: Array) -> PerRow:
@@ -298,56 +274,43 @@ def ordinal(Z: Any, codes: NDArray[np.intp], sides: Any, weights: Array, highest
     return evaluate
 
 
-class Strata:
-    """Rows of each stratum of a Cox model, sorted from last to first time, and its tied events."""
+def cox(Z: Any, y: Array, strata: NDArray[np.intp], weights: Array, efron: bool) -> Evaluate:
+    """Return the log partial likelihood function of a Cox model, with Efron or Breslow ties.
 
-    def __init__(
-        self, time: Array, event: NDArray[np.bool_], strata: NDArray[np.intp], weights: Array
-    ) -> None:
-        order = np.lexsort((-time, strata))
-        split = np.flatnonzero(np.diff(strata[order])) + 1
-        self.rows = [rows for rows in np.split(order, split) if event[rows].any()]
-        self.ties = []
-        for rows in self.rows:
-            times, events = time[rows], np.flatnonzero(event[rows])
-            last = np.searchsorted(-times, -times[events], side="right") - 1
-            tie = np.unique(last, return_inverse=True)[1]
-            size = np.bincount(tie)
-            first = np.cumsum(size) - size
-            order_in_tie = np.arange(len(events)) - np.repeat(first, size)
-            mean = np.bincount(tie, weights[rows[events]]) / size
-            self.ties.append((events, last, tie, order_in_tie / size[tie], mean[tie]))
-
-
-def cox(
-    Z: Any, strata: Strata, event: NDArray[np.bool_], weights: Array, efron: bool = True
-) -> Evaluate:
-    """Return the log partial likelihood function of a Cox model, with Efron or Breslow ties."""
-    Z = to_dense(Z)
+    y has two columns: time and event.
+    """
+    Z, time, event = to_dense(Z), y[:, 0], y[:, 1] == 1
+    order = np.lexsort((-time, strata))
+    blocks = []
+    for rows in np.split(order, np.flatnonzero(np.diff(strata[order])) + 1):
+        events = np.flatnonzero(event[rows])  # rows are sorted from the last time to the first
+        last = np.searchsorted(-time[rows], -time[rows[events]], side="right") - 1
+        _, tie, size = np.unique(last, return_inverse=True, return_counts=True)
+        share = (np.arange(len(events)) - (np.cumsum(size) - size)[tie]) / size[tie]
+        mean = np.bincount(tie, weights[rows[events]], len(size)) / size
+        if len(events):
+            blocks.append((rows, events, last, tie, share * efron, mean[tie]))
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
         eta, value, psi = Z @ b, 0.0, np.zeros(len(Z))
         minus = np.zeros((len(b), len(b)))
-        for rows, (events, last, tie, share, v) in zip(strata.rows, strata.ties, strict=True):
+        for rows, events, last, tie, share, v in blocks:
             top = eta[rows].max()
             w = weights[rows]
             with np.errstate(under="ignore"):
                 risk = w * np.exp(eta[rows] - top)
             moments = risk[:, None] * Z[rows]
-            denominator, mean = np.cumsum(risk)[last], np.cumsum(moments, axis=0)[last]
-            if efron:
-                denominator = denominator - share * np.bincount(tie, risk[events])[tie]
-                tied = np.zeros((tie.max() + 1, Z.shape[1]))
-                np.add.at(tied, tie, moments[events])
-                mean = mean - share[:, None] * tied[tie]
+            denominator = np.cumsum(risk)[last] - share * np.bincount(tie, risk[events])[tie]
             if not (denominator > 0).all():
                 return -np.inf, b, np.eye(len(b))
+            tied = np.zeros((tie.max() + 1, Z.shape[1]))
+            np.add.at(tied, tie, moments[events])
+            mean = np.cumsum(moments, axis=0)[last] - share[:, None] * tied[tie]
             mean = mean / denominator[:, None]
             value += float(w[events] @ (eta[rows[events]] - top) - v @ np.log(denominator))
             hazard = np.bincount(last, v / denominator, minlength=len(rows))
             shares = np.cumsum(hazard[::-1])[::-1].copy()
-            if efron:
-                shares[events] -= np.bincount(tie, share * v / denominator)[tie]
+            shares[events] -= np.bincount(tie, share * v / denominator)[tie]
             psi[rows] = risk * shares
             minus += mean.T @ (v[:, None] * mean)
         return value, Z.T @ (weights * event - psi), gram(Z, psi) - minus
@@ -356,60 +319,64 @@ def cox(
 
 
 def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> Evaluate:
-    """Return the conditional log-likelihood function of matched sets, with any number of cases."""
+    """Return the conditional log-likelihood function of matched sets, with any number of cases.
+
+    In a set of m cases, a set of m rows is as probable as the product of exp(z·b) over its rows,
+    divided by the sum of these products over all sets of m rows.
+    """
     Z = to_dense(Z)
     order = np.argsort(groups, kind="stable")
     sets = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-    single = np.zeros(len(cases), dtype=bool)
+    numbers = [int(cases[rows].sum()) for rows in sets]
+    alike: dict[tuple[int, int], list[Any]] = {}  # sets of several cases, by size and cases
+    for rows, m in zip(sets, numbers, strict=True):
+        if len(rows) ** 2 * m > LARGEST_SET and 1 < m < len(rows):
+            raise ValueError(
+                f"a matched set has {m:,} cases among {len(rows):,} rows, too many to compute "
+                "its likelihood; split it into smaller sets."
+            )
+        if 1 < m < len(rows):
+            alike.setdefault((len(rows), m), []).append(rows)
     several = []
-    for rows in sets:
-        m = int(cases[rows].sum())
-        if m == 1:
-            single[rows] = True
-        elif 1 < m < len(rows):
-            if len(rows) ** 2 * m > LARGEST_SET:
-                raise ValueError(
-                    f"a matched set has {m:,} cases among {len(rows):,} rows, too many to compute "
-                    "its likelihood; split it into smaller sets."
-                )
-            several.append((rows, m))
-    alone, ones = np.flatnonzero(single), np.ones(int(single.sum()))
-    part = cox(
-        Z[alone], Strata(ones, cases[alone], groups[alone], ones), cases[alone], ones, efron=False
-    )
+    for (_, m), same in alike.items():
+        at_once = 1 + AT_ONCE // (m * Z.shape[1] ** 2 + 1)
+        several += [(same[k : k + at_once], m) for k in range(0, len(same), at_once)]
+    singles = [rows for rows, m in zip(sets, numbers, strict=True) if m == 1]
+    alone = np.concatenate([*singles, order[:0]])  # rows of all sets with one case
+    sizes = np.array([len(rows) for rows in singles], dtype=np.intp)
+    starts, owner = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+    X, is_case = Z[alone], cases[alone]
 
     def evaluate(b: Array) -> tuple[float, Array, Array]:
-        value, slope, information = part(b)
-        for rows, m in several:
-            z = Z[rows]
+        eta = X @ b
+        eta = eta - np.maximum.reduceat(eta, starts)[owner]
+        with np.errstate(under="ignore"):
+            p = np.exp(eta)
+            total = np.add.reduceat(p, starts)
+            p = p / total[owner]
+        mean = np.add.reduceat(p[:, None] * X, starts)
+        value = float(eta[is_case].sum() - np.log(total).sum())
+        slope = X[is_case].sum(axis=0) - mean.sum(axis=0)
+        information = gram(X, p) - mean.T @ mean
+        for some, m in several:
+            z, chosen = Z[some], cases[some]
             eta = z @ b
-            eta = eta - eta.max()
-            total, one, two = inclusion(np.exp(eta), m)
-            value += float(eta[cases[rows]].sum() - np.log(total))
-            slope = slope + z[cases[rows]].sum(axis=0) - z.T @ one
-            information = information + z.T @ (two - np.outer(one, one)) @ z
+            eta = eta - eta.max(axis=1, keepdims=True)
+            # Sums of the products of k weights, for k up to m, and their derivatives, per set.
+            sums, first = np.zeros((m + 1, len(z))), np.zeros((m + 1, len(z), len(b)))
+            second = np.zeros((m + 1, len(z), len(b), len(b)))
+            sums[0] = 1.0
+            for w, x in zip(np.exp(eta).T[:, :, None], z.transpose(1, 0, 2), strict=True):
+                cross = first[:-1, :, None] * x[:, :, None]
+                both = sums[:-1, :, None, None] * (x[:, None] * x[:, :, None])
+                change = second[:-1] + cross + cross.swapaxes(2, 3) + both
+                second[1:] += w[:, :, None] * change
+                first[1:] += w * (first[:-1] + sums[:-1, :, None] * x)
+                sums[1:] += w[:, 0] * sums[:-1]
+            mean = first[m] / sums[m][:, None]
+            value += float(eta[chosen].sum() - np.log(sums[m]).sum())
+            slope = slope + z[chosen].sum(axis=0) - mean.sum(axis=0)
+            information += (second[m] / sums[m][:, None, None]).sum(axis=0) - mean.T @ mean
         return value, slope, information
 
     return evaluate
-
-
-def inclusion(w: Array, m: int) -> tuple[float, Array, Array]:
-    """Compute the probability that a random set of m rows includes each row, and each pair.
-
-    The probability of a subset is proportional to the product of its numbers in w. Returns the sum
-    of these products, the probability of each row, and a matrix of the probabilities of pairs.
-    """
-    n = len(w)
-    # sums[i, j, k]: sum of all products of k numbers, those of rows i and j left out
-    sums = np.zeros((n, n, m + 1))
-    sums[:, :, 0] = 1.0
-    for k in range(n):
-        factor = np.full((n, n), w[k])
-        factor[k, :] = factor[:, k] = 0.0
-        sums[:, :, 1:] += factor[:, :, None] * sums[:, :, :-1]
-    without = np.diagonal(sums).T  # only row i left out
-    total = float(without[0, m] + w[0] * without[0, m - 1])
-    one = w * without[:, m - 1] / total
-    two = np.outer(w, w) * sums[:, :, m - 2] / total
-    np.fill_diagonal(two, one)
-    return total, one, two
