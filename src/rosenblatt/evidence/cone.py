@@ -38,7 +38,7 @@ from rosenblatt.evidence.decision import (
     make_conflict,
     reduce_faces,
 )
-from rosenblatt.evidence.families import Constraints, Ints, Mask
+from rosenblatt.evidence.families import Ints, Mask
 from rosenblatt.evidence.integers import sum_of_rows
 from rosenblatt.evidence.likelihood import Gram
 from rosenblatt.evidence.minnorm import Point, ProgressCallback
@@ -51,6 +51,7 @@ from rosenblatt.evidence.signedrows import (
     SignedRows,
     independent_columns,
 )
+from rosenblatt.examples import Examples
 
 SPARE = 8  # rows tried in addition to the number needed to span a space
 NO_PART = Conflict((), ())
@@ -87,33 +88,34 @@ class Partition:
     basis: Any = None  # basis of all γ that are zero on every overlapping row, if known
 
 
-def deadline_of(constraints: Constraints, watch: Watch) -> Deadline:
+def deadline_of(examples: Examples, watch: Watch) -> Deadline:
     """Return the deadline of a search for separated rows; small regressions have none."""
-    return watch.deadline if constraints.examples.X.size > FEW_NUMBERS else NEVER
+    return watch.deadline if examples.X.size > FEW_NUMBERS else NEVER
 
 
-def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
+def partition(examples: Examples, pinned: Mask, watch: Watch = Watch()) -> Partition:
     """Find which signed rows ±x of a regression are separated, with a proof in exact arithmetic.
 
-    If time runs out, `reason` says so, and the result has the rows that are known by then.
+    `pinned` is a mask of the rows z with γ·z = 0 for every allowed γ. If time runs out, `reason`
+    says so, and the result has the rows that are known by then.
 
     Examples
     --------
     >>> from rosenblatt.examples import Examples
     >>> rows = Examples.from_arrays([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, 1],
     ...                             x0=0.0, one_class=True)
-    >>> found = partition(Constraints(rows, np.zeros(3, dtype=bool)))
+    >>> found = partition(rows, np.zeros(3, dtype=bool))
     >>> found.separated.tolist(), found.direction, found.part.rows
     ([False, False, True], (0, 1), (0, 1))
     """
-    X = constraints.examples.X
+    X = examples.X
     if X.shape[1] >= WIDE and not (
         isinstance(X, np.ndarray) and np.count_nonzero(X) > FILLED * X.size
     ):
-        decided = _partition_sparse(constraints, watch)
+        decided = _partition_sparse(examples, pinned, watch)
         if decided is not None:
             return decided
-    signed, carried = _without_pinned(constraints, watch.deadline)
+    signed, carried = _without_pinned(examples, pinned, watch.deadline)
     left, free = reduce_faces(signed, carried, watch), len(carried[0].rows)
     separated = np.zeros(signed.examples.n, dtype=bool)
     if left.weights is None:
@@ -122,7 +124,7 @@ def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
         assert left.signed.alive is not None
         separated = left.signed.alive
     found = join_multipliers(left.signed, carried, free)
-    listed = separated | constraints.pinned
+    listed = separated | pinned
     listed[found.rows] = True
     if listed.all():
         part = make_conflict(left.signed, found)
@@ -134,28 +136,28 @@ def partition(constraints: Constraints, watch: Watch = Watch()) -> Partition:
     return Partition(separated, left.weights or (0,) * signed.examples.d, part, spanning)
 
 
-def direction_of(constraints: Constraints, watch: Watch, row: int | None = None) -> Vector | None:
+def direction_of(
+    examples: Examples, pinned: Mask, watch: Watch, row: int | None = None
+) -> Vector | None:
     """Find γ with γ·z > 0 on all separated rows z and γ·z = 0 on all others; None if undecided.
 
     It is all zeros if no row is separated; if `row` is given, also if that row is not separated.
     """
-    signed, carried = _without_pinned(constraints, watch.deadline)
+    signed, carried = _without_pinned(examples, pinned, watch.deadline)
     weights = reduce_faces(signed, carried, watch, row=row).weights
     return weights if weights is None or weights else (0,) * signed.examples.d
 
 
 def _without_pinned(
-    constraints: Constraints, deadline: Deadline
+    examples: Examples, pinned: Mask, deadline: Deadline
 ) -> tuple[SignedRows, list[Alternative]]:
     """Project the span of the pinned rows out of the signed rows ±x of a regression.
 
     What is left are the conditions on directions γ with γ·z = 0 on every pinned row z. Also returns
     pinned rows that span all pinned rows, with multipliers of 0.
     """
-    examples = constraints.examples
     signed = SignedRows.even(examples, deadline=deadline)
-    pinned = np.flatnonzero(constraints.pinned)
-    free, signed = extend_span(divide_out(signed, []), pinned, [])
+    free, signed = extend_span(divide_out(signed, []), np.flatnonzero(pinned), [])
     return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 
 
@@ -180,10 +182,9 @@ def explain_end(end: BaseException) -> str:
     return "interrupted" if isinstance(end, KeyboardInterrupt) else "the time limit was reached"
 
 
-def _partition_sparse(constraints: Constraints, watch: Watch) -> Partition | None:
+def _partition_sparse(examples: Examples, pinned: Mask, watch: Watch) -> Partition | None:
     """Find the separated rows of a sparse design; return None if exact integers get too large."""
-    examples, pinned = constraints.examples, constraints.pinned
-    deadline = deadline_of(constraints, watch)
+    deadline = deadline_of(examples, watch)
     Z = sparse.csr_array(examples.X, dtype=np.float64, copy=True)
     Z.data *= np.repeat(examples.y, np.diff(Z.indptr))
     Z.sum_duplicates()

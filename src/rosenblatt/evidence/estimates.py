@@ -119,7 +119,6 @@ class LimitingModel:
         """Create the limiting model of a regression; it is fitted when first needed."""
         work = min(max(SPEED * deadline.left, LEAST), QUICK)
         data = regression.data
-        assert data is not None
         if data.pairs is None:
             return cls(regression.family, regression.names, reasons, data, ~separated, work=work)
         winners, losers = data.pairs

@@ -32,11 +32,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.checks import encode_labels, index_labels, one_class_labels, one_of, row_weights
 from rosenblatt.errors import FROM_ZERO, Message, Parameter, RowError, RowNames, quote
-from rosenblatt.examples import (
-    Examples,
-    as_table,
-    kesler_rows,
-)
+from rosenblatt.examples import Examples, as_table, kesler_rows
 from rosenblatt.tables import as_column, numbers_in
 from rosenblatt.text import join_words, plural
 
@@ -45,9 +41,6 @@ FAMILIES = (
 )  # fmt: skip
 NO_INTERCEPT = ("ordinal", "cox", "conditional")  # families that cannot identify an intercept
 SIGNS = np.array([-1, 1])
-SHARES = (
-    "For successes and failures give both as two columns, or the share of successes in each row"
-)
 INTERCEPT = "(intercept)"
 MANY_DUMMIES = 64  # more dummy columns than this are kept sparse
 MOST_PAIRS = 50_000_000  # maximum number of pairs of a case and a control
@@ -56,20 +49,6 @@ Name = str | tuple[Any, str]
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 NO_ROWS: Ints = np.empty(0, dtype=np.intp)
-
-
-class Constraints(NamedTuple):
-    """Conditions on a direction γ: γ·z ≥ 0 for each signed row z, and γ·z = 0 if it is pinned."""
-
-    examples: Examples  # without x0, because an intercept is a column
-    pinned: Mask
-
-
-class Design(NamedTuple):
-    """Design matrix of a regression and its column names, with the intercept first."""
-
-    X: Any
-    names: tuple[str, ...]
 
 
 class RiskSets(NamedTuple):
@@ -102,16 +81,17 @@ class SignedRegression:
 
     family: str
     fit_intercept: bool
-    constraints: Constraints  # may have further columns after the named ones
+    examples: Examples  # the signed rows; there may be further columns after the named ones
+    pinned: Mask  # whether each signed row is pinned
     owners: Ints  # row of the data, from 0, that each signed row belongs to; -1 for none
     names: tuple[Name, ...]  # one per coefficient
     n_rows: int  # number of rows of the data that are part of the regression
+    data: Observations
     partners: Ints | None = None  # other row of each pair, if the family compares pairs
     risk: RiskSets | None = None
     notes: tuple[Message, ...] = ()  # hints without a period at the end
     left_out: Ints = field(default_factory=lambda: NO_ROWS)  # rows with a missing value
     row_names: RowNames = FROM_ZERO
-    data: Observations | None = None
 
     @property
     def columns(self) -> dict[str, list[int]]:
@@ -156,7 +136,8 @@ class Rows(NamedTuple):
 
 
 def sign_regression(
-    design: Design,
+    X: Any,
+    names: tuple[str, ...],
     y: Any,
     family: str,
     fit_intercept: bool,
@@ -164,13 +145,12 @@ def sign_regression(
     groups: Any = None,
     positions: Ints | None = None,
 ) -> SignedRegression:
-    """Create the signed rows ±x of a regression from its design and target.
+    """Create the signed rows ±x of a regression from its design, column names and target.
 
     Rows of weight 0 are left out. `positions` has the row number in the data of each row of the
     design, if the design has not all rows.
     """
     one_of("family", family, FAMILIES)
-    X, names = design
     n = X.shape[0]
     if family in ("binomial", "log-binomial") and as_column(y).shape == (n, 2):
         y, trials = _to_shares(y)
@@ -185,6 +165,7 @@ def sign_regression(
         X = X[kept]
     codes = _number_groups(groups, n, family)
     codes = None if codes is None else codes[kept]
+    positions = kept if positions is None else positions[kept]
     try:
         if family == "cox":
             time, event = _read_survival(y, n)
@@ -203,8 +184,7 @@ def sign_regression(
             else:
                 rows = _sign_each(X, names, target, family)
     except RowError as bad:
-        raise bad.map_rows(kept if positions is None else positions[kept]) from None
-    kept = kept if positions is None else positions[kept]
+        raise bad.map_rows(positions) from None
     if len(set(rows.names)) < len(rows.names):
         twice = next(name for i, name in enumerate(rows.names) if name in rows.names[:i])
         raise ValueError(
@@ -214,25 +194,22 @@ def sign_regression(
     if family == "conditional" and rows.pairs is not None:
         count = len(np.unique(rows.pairs))
         partners = np.full(len(rows.owners), -1)
-        partners[: len(rows.pairs[1])] = kept[rows.pairs[1]]
-    risk = rows.risk and rows.risk._replace(events=kept[rows.risk.events])
+        partners[: len(rows.pairs[1])] = positions[rows.pairs[1]]
     return SignedRegression(
         family,
         fit_intercept and family not in NO_INTERCEPT,
-        Constraints(
-            Examples(rows.X, rows.sign, SIGNS, None, 0.0),
-            np.zeros(len(rows.sign), dtype=bool) if rows.pinned is None else rows.pinned,
-        ),
-        np.where(rows.owners < 0, -1, kept[rows.owners]),
+        Examples(rows.X, rows.sign, SIGNS, None, 0.0),
+        np.zeros(len(rows.sign), dtype=bool) if rows.pinned is None else rows.pinned,
+        np.where(rows.owners < 0, -1, positions[rows.owners]),
         rows.names,
         count,
-        partners,
-        risk,
-        (Message(rows.note),) if rows.note else (),
-        data=Observations(
-            *(X, rows.y, kept, weights, codes, rows.pairs),
+        Observations(
+            *(X, rows.y, positions, weights, codes, rows.pairs),
             link="log" if family == "log-binomial" else "logit",
         ),
+        partners,
+        rows.risk and rows.risk._replace(events=positions[rows.risk.events]),
+        (Message(rows.note),) if rows.note else (),
     )
 
 
@@ -338,8 +315,11 @@ def _suggest_family(y: NDArray[Any], labels: int) -> Message:
             return Message("Give ", classes, " if the numbers stand for classes.")
         return Message("No other family takes continuous numbers below 0.")
     also = ("; for classes give ", classes) if whole and several else ()
-    poisson = Parameter("family", "poisson")
-    return Message(f"{SHARES}; for counts of events give ", poisson, *also, ".")
+    return Message(
+        "For successes and failures give both as two columns, or the share of successes in each "
+        "row; for counts of events give ",
+        *(Parameter("family", "poisson"), *also, "."),
+    )
 
 
 def _to_floats(y: NDArray[Any], family: str) -> NDArray[np.float64]:
@@ -548,11 +528,9 @@ def _subtract_rows(X: Any, a: Ints, b: Ints) -> tuple[Any, int]:
     return sparse.vstack((table, sparse.csr_array(ties)), format="csr"), count
 
 
-def as_design(X: Any, names: tuple[str, ...], fit_intercept: bool) -> Design:
-    """Create a design from columns and their names, and add a column of ones if requested."""
-    if not fit_intercept:
-        return Design(X, names)
-    return Design(join_columns([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names))
+def add_intercept(X: Any, names: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+    """Return columns and their names, with a column of ones in front."""
+    return join_columns([np.ones((X.shape[0], 1)), X]), (INTERCEPT, *names)
 
 
 def join_columns(tables: list[Any]) -> Any:

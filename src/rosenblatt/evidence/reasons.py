@@ -31,7 +31,7 @@ from rosenblatt.evidence.cone import (
     extend_span,
 )
 from rosenblatt.evidence.decision import divide_out
-from rosenblatt.evidence.families import SIGNS, Constraints, Ints, Mask, SignedRegression
+from rosenblatt.evidence.families import SIGNS, Ints, Mask, SignedRegression
 from rosenblatt.evidence.modular import (
     exact_products,
     find_pivots,
@@ -129,7 +129,7 @@ class Cone:
         pinned[len(self.rows) + len(self.pinned) :] = not free
         examples = Examples(table, np.ones(len(table), dtype=np.int8), SIGNS, None, 0.0)
         row = len(table) - 1 if free else None
-        return direction_of(Constraints(examples, pinned), self.watch, row=row)
+        return direction_of(examples, pinned, self.watch, row=row)
 
 
 class Space(NamedTuple):
@@ -186,8 +186,8 @@ def _sparse_space(regression: SignedRegression, found: Partition, watch: Watch) 
 
     Returns None if exact integers grow too large.
     """
-    examples, separated = regression.constraints.examples, found.separated
-    deadline = deadline_of(regression.constraints, watch)
+    examples, separated = regression.examples, found.separated
+    deadline = deadline_of(examples, watch)
     X = sparse.csr_array(examples.X)
     basis = found.basis
     if basis is None:
@@ -248,7 +248,7 @@ def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -
 
     F is the identity, so that g is γ.
     """
-    examples, deadline = regression.constraints.examples, watch.deadline
+    examples, deadline = regression.examples, watch.deadline
     rows, count = np.flatnonzero(found.separated), len(regression.names)
     spanning = found.spanning
     if spanning is None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,10 +28,9 @@ from rosenblatt.evidence.families import (
     MANY_DUMMIES,
     NO_INTERCEPT,
     NO_ROWS,
-    Design,
     Ints,
     SignedRegression,
-    as_design,
+    add_intercept,
     encode_dummies,
     join_columns,
     sign_regression,
@@ -70,6 +70,22 @@ FITTED = {"Binomial": ("logit", "probit", "cloglog", "loglog", "log"), "Poisson"
 UNFITTED = "the estimates of {} cannot be fitted here; fit your model without the rows in s.rows."
 
 
+class Given(NamedTuple):
+    """Data of a regression, as the user or a model of another package gives them."""
+
+    X: Any  # regressors, a model's design, or the table of a formula
+    y: Any
+    weights: Any  # 0.0 for a row that does not count; None if all are 1
+    groups: Any
+    row_names: RowNames = FROM_ZERO
+    rows: Ints | None = None  # row of the original data, from 0, of each row, if some are missing
+    formula: Formula | None = None
+    names: tuple[str, ...] | None = None  # columns of a model's design, including the intercept
+    family: str = ""
+    likelihood: Mapping[str, Any] = MappingProxyType({})  # fields of `Observations` set by a model
+    notes: tuple[Message, ...] = ()
+
+
 def find_regression(
     X: Any,
     y: Any,
@@ -85,84 +101,58 @@ def find_regression(
     and a model.
     """
     if y is None and target is None and not isinstance(X, str | os.PathLike) and not is_frame(X):
-        model = read_foreign_model(X, family)
-        sample_weight = model.weights if sample_weight is None else sample_weight
-        groups = model.groups if groups is None else groups
-        if model.formula is None:
-            design = Design(model.X, model.names)
-            regression = sign_regression(
-                design, model.y, model.family, False, sample_weight, groups
-            )
-            return replace(_add_likelihood(regression, model), row_names=model.row_names)
-        given = _find_columns(model.formula, model.X, None, sample_weight, groups)
-        regression = _create_rows(given._replace(rows=model.rows), model.family, fit_intercept)
-        note = (Message(model.note),) if model.note else ()
-        return replace(_add_likelihood(regression, model), notes=(*note, *regression.notes))
-    family = one_of("family", family or "binomial", FAMILIES)
-    given = _find_columns(X, y, target, sample_weight, groups)
-    return _create_rows(given, family, fit_intercept)
-
-
-def _create_rows(given: Given, family: str, fit_intercept: bool) -> SignedRegression:
-    """Create the signed rows ±x of a regression that is given by a table or a formula."""
-    notes, left_out = list[Message](), NO_ROWS
+        given = _read_model(X, family, sample_weight, groups)
+        family = given.family
+    else:
+        family = one_of("family", family or "binomial", FAMILIES)
+        given = _find_columns(X, y, target, sample_weight, groups)
+    y, rows, weights, groups = given.y, given.rows, given.weights, given.groups
+    notes, left_out = list(given.notes), NO_ROWS
+    with_intercept = family not in NO_INTERCEPT
     with with_index_labels(given.row_names):
-        rows, y, weights, groups = given.rows, given.y, given.weights, given.groups
-        if given.formula is None:
-            design = design_of(given.X, fit_intercept or family in NO_INTERCEPT)
-            if family in NO_INTERCEPT:
-                design = Design(design.X[:, 1:], design.names[1:])
+        if given.names is not None:
+            design, names, fit_intercept = given.X, given.names, False
+        elif given.formula is None:
+            design, names = design_of(given.X, fit_intercept or not with_intercept)
+            if not with_intercept:
+                design, names = design[:, 1:], names[1:]
             elif fit_intercept:
                 remedy = Message("give ", Parameter("fit_intercept", False))
-                notes += _note_constant_columns(design, remedy)
+                notes += _note_constant_columns(design, names, remedy)
         else:
-            has_intercept = given.formula.has_intercept and family not in NO_INTERCEPT
+            has_intercept = given.formula.has_intercept and with_intercept
             if has_intercept and not fit_intercept:
                 raise UsageError(
                     'the formula decides about the intercept: write "0 +" in it instead of ',
                     Parameter("fit_intercept", False),
                     ".",
                 )
-            built = given.formula.build(given.X, None if family in NO_INTERCEPT else INTERCEPT)
-            few = built.X.shape[1] <= MANY_DUMMIES
-            design = Design(built.X.toarray() if few else built.X, built.names)
-            y, fit_intercept = built.y, has_intercept
+            design, names, y, kept = given.formula.build(
+                given.X, INTERCEPT if with_intercept else None
+            )
+            design = design.toarray() if len(names) <= MANY_DUMMIES else design
+            fit_intercept = has_intercept
             if has_intercept:
-                notes += _note_constant_columns(design, Message("write 0 + in the formula"))
+                remedy = Message("write 0 + in the formula")
+                notes += _note_constant_columns(design, names, remedy)
             everything = np.arange(given.X.num_rows) if rows is None else rows
-            rows = everything[built.rows]
+            rows = everything[kept]
             left_out = np.setdiff1d(everything, rows)
             weights, groups = (
-                None if column is None else as_column(column)[built.rows]
-                for column in (weights, groups)
+                None if column is None else as_column(column)[kept] for column in (weights, groups)
             )
-        regression = sign_regression(design, y, family, fit_intercept, weights, groups, rows)
-    notes += regression.notes
-    return replace(regression, notes=tuple(notes), left_out=left_out, row_names=given.row_names)
-
-
-def _add_likelihood(regression: SignedRegression, model: ForeignModel) -> SignedRegression:
-    """Copy the offset, the link and the method for ties from a model to a regression."""
-    assert regression.data is not None
-    offset = model.offset
-    if offset is not None:  # rows of the model, from 0, unless it has original numbers for them
-        used = regression.data.rows
-        offset = offset[used if model.rows is None else np.searchsorted(model.rows, used)]
-    own = {"offset": offset, "efron": model.efron, "unfitted": model.unfitted}
-    own |= {"link": model.link} if model.link else {}
-    return replace(regression, data=regression.data._replace(**own))
-
-
-class Given(NamedTuple):
-    """Data of a regression as the user gave it: a table and a target, or a formula and a table."""
-
-    X: Any
-    y: Any
-    weights: Any
-    groups: Any
-    row_names: RowNames
-    rows: Ints | None = None  # row of the file, from 0, that each row was read from
-    formula: Formula | None = None
+        regression = sign_regression(design, names, y, family, fit_intercept, weights, groups, rows)
+    data, own = regression.data, dict(given.likelihood)
+    if (offset := own.get("offset")) is not None:  # one number per row of the model
+        at = data.rows if given.rows is None else np.searchsorted(given.rows, data.rows)
+        own["offset"] = offset[at]
+    return replace(
+        regression,
+        data=data._replace(**own),
+        notes=(*notes, *regression.notes),
+        left_out=left_out,
+        row_names=given.row_names,
+    )
 
 
 def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> Given:
@@ -229,9 +219,9 @@ def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> 
     return Given(left, y, weights, groups, row_names)
 
 
-def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:
+def _note_constant_columns(X: Any, names: tuple[str, ...], remedy: Message) -> list[Message]:
     """Return a note that names the constant columns besides the intercept, or no note."""
-    X, n = design.X[:, 1:], design.X.shape[0]
+    X, n = X[:, 1:], X.shape[0]
     if isinstance(X, np.ndarray):
         constant = np.flatnonzero((X[:1] == X).all(axis=0) & (X[0] != 0))
     else:
@@ -240,13 +230,13 @@ def _note_constant_columns(design: Design, remedy: Message) -> list[Message]:
         constant = full[(parts[:1] == parts).all(axis=0)] if n > 1 else full
     if len(constant) == 0 or n == 1:
         return []
-    names = join_words([quote_column(design.names[1 + j]) for j in constant.tolist()])
+    columns = join_words([quote_column(names[1 + j]) for j in constant.tolist()])
     verb = "is" if len(constant) == 1 else "are"
-    return [Message(f"{names} {verb} constant, as the intercept is: ", remedy)]
+    return [Message(f"{columns} {verb} constant, as the intercept is: ", remedy)]
 
 
-def design_of(X: Any, fit_intercept: bool = True) -> Design:
-    """Convert an array, a CSR matrix or a frame to a design matrix with names.
+def design_of(X: Any, fit_intercept: bool = True) -> tuple[Any, tuple[str, ...]]:
+    """Convert an array, a CSR matrix or a frame to a design matrix with column names.
 
     A column of text or categories becomes a dummy column for each level but the first, the
     reference; without an intercept, the first such column keeps all its levels. Columns without
@@ -256,45 +246,37 @@ def design_of(X: Any, fit_intercept: bool = True) -> Design:
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"age": [31.0, 45.0, 52.0], "town": ["Bonn", "Kiel", "Bonn"]})
-    >>> design_of(frame).names
+    >>> design_of(frame)[1]
     ('(intercept)', 'age', 'town[Kiel]')
     """
-    if column_names(X) is not None and not hasattr(X, "tocsr"):
-        tables = list(_encode_frame(X, keep_all=not fit_intercept))
+    if column_names(X) is None or hasattr(X, "tocsr"):
+        tables = [as_table(X)]
+        names = [f"x{j}" for j in range(1, tables[0].shape[1] + 1)]
     else:
-        table = as_table(X)
-        tables = [(table, [f"x{j}" for j in range(1, table.shape[1] + 1)])]
-    names = tuple(name for _, some in tables for name in some)
-    return as_design(join_columns([table for table, _ in tables]), names, fit_intercept)
+        import pyarrow as pa
 
+        from rosenblatt.read.columns import is_text, to_arrow
 
-def _encode_frame(X: Any, *, keep_all: bool) -> Iterator[tuple[Any, list[str]]]:
-    """Yield each column of a data frame as one or more numeric columns, with their names.
-
-    A column of text or categories becomes one dummy column per level but the first. If `keep_all`,
-    the first such column keeps all its levels.
-    """
-    import pyarrow as pa
-
-    from rosenblatt.read.columns import to_arrow
-
-    try:
-        X = to_arrow(X)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as trouble:
-        raise ValueError(
-            f"X: {trouble.args[-1]}; make every cell of the column a number, or every cell text."
-        ) from None
-    kinds = pa.types
-    categories = (kinds.is_dictionary, kinds.is_string, kinds.is_large_string, kinds.is_string_view)
-    for i, name in enumerate(X.column_names):
-        column = X.column(i)
-        if any(test(column.type) for test in categories):
-            codes, levels = _encode_levels(name, column)
-            dummies = encode_dummies(codes, len(levels), 0 if keep_all else 1)
-            yield dummies, [f"{name}[{level}]" for level in levels[0 if keep_all else 1 :]]
-            keep_all = False
-        else:
-            yield as_table(pa.table({name: column})), [name]
+        try:
+            frame = to_arrow(X)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as trouble:
+            raise ValueError(
+                f"X: {trouble.args[-1]}; make every cell of the column a number, or every cell "
+                "text."
+            ) from None
+        tables, names, first = list[Any](), list[str](), int(fit_intercept)
+        for i, name in enumerate(frame.column_names):
+            column, kind = frame.column(i), frame.schema.types[i]
+            if pa.types.is_dictionary(kind) or is_text(kind) or pa.types.is_string_view(kind):
+                codes, levels = _encode_levels(name, column)
+                tables.append(encode_dummies(codes, len(levels), first))
+                names += [f"{name}[{level}]" for level in levels[first:]]
+                first = 1
+            else:
+                tables.append(as_table(pa.table({name: column})))
+                names.append(name)
+    table = join_columns(tables)
+    return add_intercept(table, tuple(names)) if fit_intercept else (table, tuple(names))
 
 
 def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]:
@@ -323,35 +305,13 @@ def _encode_levels(name: str, column: Any) -> tuple[NDArray[np.intp], list[str]]
     return places[codes], [levels[k] for k in order]
 
 
-class ForeignModel(NamedTuple):
-    """Data and settings of a regression, read from a model of another package.
-
-    The data are a table X and a target y or, if there is a formula, a data frame.
-    """
-
-    X: Any  # a table of numbers, or the data of a formula
-    names: tuple[str, ...]  # of the columns, including the intercept
-    y: Any
-    family: str
-    weights: Any = None  # 0.0 for a row that does not count; None if all are 1
-    groups: Any = None
-    formula: str | None = None
-    rows: Any = None  # row of the original data, from 0, of each row, if rows were left out
-    offset: Any = None  # added to the linear predictor; None if it is 0
-    efron: bool = False  # whether Cox regression treats ties by Efron's method, not Breslow's
-    link: str = ""  # link of a binomial regression; empty for the default of its family
-    unfitted: str = ""  # reason if the estimates cannot be fitted here
-    note: str = ""
-    row_names: RowNames = FROM_ZERO
-
-
-def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
+def _read_model(model: Any, family: str | None, weights: Any, groups: Any) -> Given:
     """Read data and settings from a model of statsmodels or pyfixest.
 
-    `family` is used instead of the model's family if it is given.
+    Family, weights and groups are used instead of those of the model if they are given.
     """
     if type(model).__module__.startswith("pyfixest."):
-        return _read_pyfixest(model, family)
+        return _read_pyfixest(model, family, weights, groups)
     model = getattr(model, "model", model)
     if not (hasattr(model, "exog") and hasattr(model, "endog")):
         raise TypeError(
@@ -367,10 +327,10 @@ def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
     if type(getattr(model, "family", None)).__name__ == "Binomial":
         trials = np.asarray(getattr(model, "n_trials", 1), dtype=np.float64)
         counts.append(np.broadcast_to(trials, len(X)))
-    weights = np.multiply.reduce(counts) if counts else None
+    if weights is None and counts:
+        weights = np.multiply.reduce(counts)
     family, link, unfitted = _find_family(model, family)
     y, labels = np.asarray(model.endog), getattr(model, "_ynames_map", None)
-    groups = None
     if family == "multinomial" and labels and y.ndim == 1:
         # Labels in the order of the model, whose first label is the reference.
         labels = [labels[key] for key in sorted(labels)]
@@ -387,22 +347,22 @@ def read_foreign_model(model: Any, family: str | None = None) -> ForeignModel:
         if model.entry is not None:
             raise ValueError("delayed entry is not supported; fit the model without entry=.")
         event = np.ones(len(y)) if model.status is None else model.status
-        y, groups = np.column_stack((y, event)), model.strata
-    elif family == "conditional":
+        y = np.column_stack((y, event))
+        groups = model.strata if groups is None else groups
+    elif family == "conditional" and groups is None:
         groups = np.asarray(model.groups)
-    efron = getattr(model, "ties", "") == "efron"
+    likelihood = {"offset": _offset(model, len(X)), "unfitted": unfitted}
+    likelihood |= {"efron": getattr(model, "ties", "") == "efron"}
     labels = getattr(getattr(model, "data", None), "row_labels", None)  # of the rows it kept
-    return ForeignModel(
-        *(X, tuple(names), y, family, weights, groups),
-        offset=_offset(model, len(X)),
-        efron=efron,
-        link=link,
-        unfitted=unfitted,
-        row_names=RowNames.of_index(labels),
+    return Given(
+        *(X, y, weights, groups, RowNames.of_index(labels)),
+        names=tuple(names),
+        family=family,
+        likelihood=likelihood | ({"link": link} if link else {}),
     )
 
 
-def _read_pyfixest(fit: Any, family: str | None) -> ForeignModel:
+def _read_pyfixest(fit: Any, family: str | None, weights: Any, groups: Any) -> Given:
     """Read the formula and the data of a fit of pyfixest's fepois or feglm."""
     name = type(fit).__name__
     known = {"Fepois": "poisson", "Felogit": "binomial", "Feprobit": "binomial"}.get(name)
@@ -422,17 +382,18 @@ def _read_pyfixest(fit: Any, family: str | None) -> ForeignModel:
         f"pyfixest had left out {plural(left_out, 'row')} as separated before it fitted: give the "
         "formula and the frame to know which estimates these make infinite"
     )
-    weights, offset = (
+    own_weights, offset = (
         data[column].to_numpy(np.float64) if (column := getattr(fit, attribute, None)) else None
         for attribute in ("_weights_name", "_offset_name")
     )
-    return ForeignModel(
-        *(data.reset_index(drop=True), (), None, family or known or "", weights),
-        formula=fit._fml,
+    weights = own_weights if weights is None else weights
+    given = _find_columns(fit._fml, data.reset_index(drop=True), None, weights, groups)
+    link = {"link": "probit"} if name == "Feprobit" else {}
+    return given._replace(
         rows=data.index.to_numpy(),  # pyfixest sets the index to the original row numbers
-        offset=offset,
-        link="probit" if name == "Feprobit" else "",
-        note=note if left_out else "",
+        family=family or known or "",
+        likelihood={"offset": offset, "efron": False, **link},
+        notes=(Message(note),) if left_out else (),
     )
 
 

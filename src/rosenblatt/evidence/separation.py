@@ -18,7 +18,7 @@ from rosenblatt.evidence.families import (
     INTERCEPT,
     Name,
     SignedRegression,
-    as_design,
+    add_intercept,
     sign_regression,
 )
 from rosenblatt.evidence.integers import EXACT
@@ -292,10 +292,9 @@ def separation_of(regression: SignedRegression, watch: Watch) -> Separation:
         notes=regression.notes,
         left_out=regression.left_out,
     )
-    constraints, count = regression.constraints, len(regression.names)
-    examples = constraints.examples
+    examples, count = regression.examples, len(regression.names)
     try:
-        found = partition(constraints, watch)
+        found = partition(examples, regression.pinned, watch)
         direction: NDArray[Any] = np.array(found.direction[:count], dtype=object)
         if all(abs(v) < EXACT for v in found.direction[:count]):
             direction = direction.astype(np.float64)
@@ -341,8 +340,8 @@ def separation_of(regression: SignedRegression, watch: Watch) -> Separation:
 def infinite_columns(examples: Examples) -> list[str]:
     """Return the features whose estimates in a logistic regression would be infinite."""
     names = examples.names or tuple(f"x{j}" for j in range(1, examples.d + 1))
-    table = as_design(examples.X, names, bool(examples.x0))
-    s = separation_of(sign_regression(table, examples.y, "binomial", True), Watch())
+    design = add_intercept(examples.X, names) if examples.x0 else (examples.X, names)
+    s = separation_of(sign_regression(*design, examples.y, "binomial", True), Watch())
     if s.reason.startswith("interrupted"):
         raise KeyboardInterrupt
     infinite = [str(n) for n, why in s.reasons.items() if why in INFINITE]

@@ -218,8 +218,7 @@ class SeparationProof(SavedProof):
 
     def check_evidence(self, regression: SignedRegression) -> NDArray[np.bool_]:
         """Check direction and multipliers against the data; return the separated rows as a mask."""
-        examples, pinned = regression.constraints
-        examples = examples.merged()
+        examples, pinned = regression.examples.merged(), regression.pinned
         try:
             separated = find_separated(self.direction, examples)
             if (separated & pinned).any():
@@ -288,11 +287,11 @@ class SeparationProof(SavedProof):
 
 def fingerprint_of(regression: SignedRegression) -> str:
     """Compute the fingerprint of a regression, which a proof stores to identify its data."""
-    digest = hashlib.sha256(fingerprint(regression.constraints.examples.merged()).encode())
+    digest = hashlib.sha256(fingerprint(regression.examples.merged()).encode())
     digest.update(regression.owners.astype("<i8").tobytes())
     if regression.partners is not None:
         digest.update(regression.partners.astype("<i8").tobytes())
-    digest.update(regression.constraints.pinned.tobytes())
+    digest.update(regression.pinned.tobytes())
     return digest.hexdigest()
 
 
