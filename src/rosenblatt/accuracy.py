@@ -189,23 +189,25 @@ class Accuracy:
         share = percent(self.share)
         return f"accuracy {share} on {where} (95 % interval {low:.1f} to {high:.1f} %)"
 
-    def comparison(self, labels: Sequence[str]) -> list[str]:
-        """Describe the baseline and the other measures of accuracy."""
-        frequent = labels[self.sizes.index(max(self.sizes))]
+    def lines(
+        self, sentence: str, labels: Sequence[str], table: bool = True
+    ) -> list[tuple[str, str]]:
+        """Return a report of the accuracy, as pairs of heading and text.
+
+        With `table`, the confusion matrix comes last.
+        """
+        frequent, untested = labels[self.sizes.index(max(self.sizes))], self.sizes.count(0)
         first = f"baseline {percent(self.baseline)} (always predicting {frequent}); "
         if self.balanced is None:
-            return [first + "no balanced accuracy, because one class has no test rows"]
-        untested = self.sizes.count(0)
-        first += f"balanced accuracy {percent(self.balanced)}"
-        first += f" ({plural(untested, 'label')} not tested)" if untested else ""
-        precision, recall, f1 = (percent(one) for one in self._averages if one is not None)
-        area = "" if self.roc_auc is None else f", ROC AUC {self.roc_auc:.3f}"
-        which = f"positive label: {labels[1]}" if len(labels) == 2 else "means over the labels"
-        return [first, f"precision {precision}, recall {recall}, F1 {f1}{area} ({which})"]
-
-    def lines(self, sentence: str, labels: Sequence[str]) -> list[tuple[str, str]]:
-        """Return a report of the accuracy, as pairs of heading and text."""
-        more = [*self.comparison(labels), *format_confusion(self.confusion, labels)]
+            more = [first + "no balanced accuracy, because one class has no test rows"]
+        else:
+            first += f"balanced accuracy {percent(self.balanced)}"
+            first += f" ({plural(untested, 'label')} not tested)" if untested else ""
+            precision, recall, f1 = (percent(one) for one in self._averages if one is not None)
+            area = "" if self.roc_auc is None else f", ROC AUC {self.roc_auc:.3f}"
+            which = f"positive label: {labels[1]}" if len(labels) == 2 else "means over the labels"
+            more = [first, f"precision {precision}, recall {recall}, F1 {f1}{area} ({which})"]
+        more += format_confusion(self.confusion, labels) if table else []
         return [("tested", sentence), *(("", line) for line in more)]
 
     def to_json(self) -> dict[str, Any]:
@@ -265,28 +267,24 @@ def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) ->
 class EvaluationOptions:
     """Options that choose the rows to measure accuracy on."""
 
-    test_size: float | None = None  # share of the rows to hold out; None for the default
+    test_size: float = TEST_SIZE  # share of the rows to hold out
     test: str | None = None  # path of a file with test rows
     cv: int | None = None  # number of folds
     data: Data | None = None  # rows of the test file, once it is read
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if bool(self.test_size) + (self.test is not None) + (self.cv is not None) > 1:
+        share = self.test_size not in (0, TEST_SIZE)
+        if share + (self.test is not None) + (self.cv is not None) > 1:
             raise UsageError(
                 *("give only one of ", Parameter("test_size"), ", ", Parameter("test"), " and "),
                 *(Parameter("cv"), ": each is a different way to measure accuracy."),
             )
 
     @property
-    def share(self) -> float:
-        """Share of the rows to hold out."""
-        return TEST_SIZE if self.test_size is None else self.test_size
-
-    @property
     def trains(self) -> bool:
         """Whether measuring the accuracy requires training further models."""
-        return self.test is None and (self.cv is not None or self.share > 0)
+        return self.test is None and (self.cv is not None or self.test_size > 0)
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
         """Read the test file, if any, and check that there are enough rows for the folds."""
@@ -395,7 +393,7 @@ def evaluate(
         return f"{plural(len(y), 'row')} are too few for a held-out test (at least {MIN_ROWS})"
     else:
         rng = np.random.default_rng(options.seed)
-        kind, splits = "held out", [stratified_split(y, options.share, rng)]
+        kind, splits = "held out", [stratified_split(y, options.test_size, rng)]
         second = np.sort(data.examples.count_labels())[-2]
         if second < 2 or len(np.unique(y[splits[0][0]])) < 2:
             return "a held-out test would leave only one label to train on"

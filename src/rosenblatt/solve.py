@@ -88,8 +88,7 @@ class Result:
     outcome: Outcome  # trained model, and how it was trained
     evaluation: Evaluation | None = None  # accuracy on rows that were not trained on
     not_tested: str | Message = ""  # why there is no evaluation
-    separator: Hypothesis | None = None  # a classifier without mistakes, if the verdict found one
-    infinite: str = ""  # sentence on the infinite estimates of a logistic regression, if any
+    steps: tuple[tuple[str, str], ...] = ()  # lines of the report, except those on the accuracy
 
     @property
     def verdict(self) -> str:
@@ -111,11 +110,6 @@ class Result:
         return self.decided.with_data_rows()
 
     @property
-    def hypothesis(self) -> Hypothesis:
-        """Trained linear classifier, with weights in the units of the data."""
-        return self.outcome.hypothesis
-
-    @property
     def mistakes(self) -> int | None:
         """Number of mistakes on the training rows; None after an early Ctrl-C."""
         return self.outcome.mistakes
@@ -128,7 +122,7 @@ class Result:
     @property
     def optimal(self) -> bool:
         """Whether a proof shows that no linear classifier makes fewer mistakes."""
-        return self.mistakes == self.lower_bound
+        return self.outcome.mistakes == self.outcome.lower_bound
 
     @property
     def proof(self) -> Proof | None:
@@ -161,16 +155,17 @@ class Result:
             "scaled for learning": self.options.scale,
             "seed": self.options.seed,
             "examples": outcome.run.rows,
-            "verdict": self.verdict,
+            "verdict": self.decided.verdict,
             "updates": outcome.run.updates,
             "bound on updates": outcome.bound,
             "mistakes": outcome.mistakes,
             "no line makes fewer mistakes than": outcome.lower_bound,
             "interrupted": outcome.interrupted,
             "accuracy": None if self.evaluation is None else self.evaluation.to_json(),
-            **self._passes_json(),
         }
-        return Model(plan.encoding, self.hypothesis, plan.target, training, width)
+        if not self.data.blocks.in_memory:
+            training |= self._passes_json()
+        return Model(plan.encoding, outcome.hypothesis, plan.target, training, width)
 
     @property
     def cut_short(self) -> list[str]:
@@ -178,7 +173,7 @@ class Result:
         tested = self.evaluation
         stages = {
             "verdict": self.decided.reason == TIME_OVER,
-            "learning": self.outcome.cut_short,
+            "learning": self.outcome.reason == "time_limit",
             "test": self.not_tested == NO_TIME or (tested is not None and tested.cut_short > 0),
         }
         return [stage for stage, ended in stages.items() if ended]
@@ -244,44 +239,42 @@ class Result:
 
         With more than two labels, the ranking for the first label comes first, and so on.
         """
-        rankings = rank_features(self.hypothesis, self.data.blocks, self.labels)
+        rankings = rank_features(self.outcome.hypothesis, self.data.blocks, self.labels)
         return [strength for ranking in rankings for strength in ranking]
 
     def found(self) -> str:
         """Describe the number of mistakes, and its lower bound if it is at least half as large."""
+        mistakes, bound = self.outcome.mistakes, self.outcome.lower_bound
         rows = plural(self.outcome.run.rows, "row")
-        if self.mistakes is None:
+        if mistakes is None:
             return "interrupted; the weights so far are kept"
         many = self.data.plan.target.many
         line = "weights" if many else "a line"
-        if self.mistakes == 0:
+        if mistakes == 0:
             return f"{line} that {'classify' if many else 'classifies'} all {rows} correctly"
-        text = f"{line} with {plural(self.mistakes, 'mistake')} on {rows}"
-        if not self.lower_bound or not is_close(self.lower_bound, self.mistakes):
+        text = f"{line} with {plural(mistakes, 'mistake')} on {rows}"
+        if not bound or not is_close(bound, mistakes):
             return text
-        bound = "" if self.optimal else f"{self.lower_bound:,}"
-        return f"{text}; {describe_lower_bound(bound, self._proof_size, many=many)}"
+        fewer = "" if bound == mistakes else f"{bound:,}"
+        return f"{text}; {describe_lower_bound(fewer, self._proof_size, many=many)}"
 
     @property
     def _proof_size(self) -> str:
         proof = self.outcome.proof  # may also hold the weights of the verdict
         return "" if proof is None else replace(proof, weights=()).size
 
-    def facts(self) -> list[tuple[str, str]]:
-        """Return the lines of the report, each as a heading and a sentence."""
-        facts = self._lines()
-        if self.evaluation is not None:
-            facts.append(("tested", self.evaluation.sentence()))
-            facts += [("", line) for line in self.evaluation.accuracy.comparison(self.labels)]
-        return facts
+    def facts(self, table: bool = False) -> list[tuple[str, str]]:
+        """Return the lines of the report, warnings first, each as a heading and a sentence.
 
-    def _lines(self) -> list[tuple[str, str]]:
-        """Return the lines of the report, except those on the accuracy."""
-        lines = [("warning", sentence) for sentence in self._warnings().values()]
-        lines.append(("verdict", self.decided.sentence))
-        lines += [("", self.infinite)] if self.infinite else []
-        lines += [("trained", step) for step in self.outcome.steps]
-        return [*lines, ("found", self.found())]
+        With `table`, they include the confusion matrix.
+        """
+        facts = sorted(self.steps, key=lambda step: step[0] != "warning")
+        if self.evaluation is not None:
+            sentence = self.evaluation.sentence()
+            facts += self.evaluation.accuracy.lines(sentence, self.labels, table)
+        elif self.not_tested not in ("", NOT_REQUESTED):
+            facts.append(("tested", f"skipped: {self.not_tested!s}"))
+        return facts
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict, the model and the accuracy as JSON values."""
@@ -310,12 +303,10 @@ class Result:
             **({"not_tested": str(self.not_tested)} if self.not_tested else {}),
             "threshold": (0.0 - outcome.hypothesis.w[..., 0] * outcome.hypothesis.x0).tolist(),
             "weights": [asdict(strength) for strength in self.strengths()],
-            **self._passes_json(),
+            **({} if self.in_memory else self._passes_json()),
         }
 
     def _passes_json(self) -> dict[str, Any]:
-        if self.in_memory:
-            return {}
         return {
             "examples": self.outcome.run.rows,
             "order": "cycle",
@@ -327,12 +318,8 @@ class Result:
 
     def __str__(self) -> str:
         notes = [("", str(note)) for note in self.data.notes]
-        facts = [("read", str(self.data)), *notes, *self._lines()]
-        if self.evaluation is not None:
-            facts += self.evaluation.accuracy.lines(self.evaluation.sentence(), self.labels)
-        elif self.not_tested not in ("", NOT_REQUESTED):
-            facts.append(("tested", f"skipped: {self.not_tested!s}"))
-        return "\n".join(f"{heading:<9} {text}" for heading, text in facts)
+        lines = [("read", str(self.data)), *notes, *self.facts(table=True)]
+        return "\n".join(f"{heading:<9} {text}" for heading, text in lines)
 
     def __repr__(self) -> str:
         return f"<Result: {self.verdict}; {self.found()}>"
@@ -358,7 +345,7 @@ def learn(
     scale: bool = True,
     time_limit: float | None = None,
     max_iter: int | None = None,
-    test_size: float = 0.2,
+    test_size: float = TEST_SIZE,
     test: str | os.PathLike[str] | None = None,
     cv: int | None = None,
     random_state: int = 0,
@@ -461,8 +448,7 @@ def learn(
     )
     training = TrainingOptions(algorithm, order, scale, time_limit, random_state, max_iter)
     with explain_parameters(learn):
-        share = None if test_size == TEST_SIZE else test_size
-        testing = EvaluationOptions(share, None if test is None else os.fspath(test), cv)
+        testing = EvaluationOptions(test_size, None if test is None else os.fspath(test), cv)
         data = read_input(X, y, columns, lambda: check_passes(training, testing))
         return solve(data, (Layout(), columns), training, testing)
 
@@ -492,18 +478,43 @@ def solve(
     evaluation = evaluation.prepare(data, reading[0], options.seed)
     limit = TIME_LIMIT if options.time_limit is None and in_memory else options.time_limit
     deadline, watch = Deadline.after(limit), Stopwatch()
+    steps: list[tuple[str, str]] = []
+
+    def report(heading: str, text: str) -> None:
+        steps.append((heading, text))
+        reporter.step(heading, text)
+
     with data_name_in_errors(data):
+        begin = clock.now()
+        decided, separator = _decide_quickly(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
+        report("verdict", decided.sentence)
+        if decided.reason.startswith("interrupted"):
+            raise KeyboardInterrupt
+        if decided.verdict == "quasi-separable" and (sentence := _describe_infinite(data)):
+            report("", sentence)
+        if deadline is NEVER and separator is not None and options.algorithm == "auto":
+            deadline = Deadline.after(max(MIN_PLA_SECONDS, clock.now() - begin))
         share = TRAINING_SHARE if in_memory and evaluation.trains else 1.0
-        result = _decide_and_train(data, options, deadline, share, reporter)
-        if not result.outcome.interrupted:
-            result = _evaluate(result, reading[1], evaluation, deadline, reporter)
+        outcome = train_model(data.blocks, options, separator, reporter, deadline, share)
+        if decided.lower_bound > outcome.lower_bound:
+            outcome = replace(outcome, lower_bound=decided.lower_bound, proof=decided.proof)
+        for step in outcome.steps:
+            report("trained", step)
+        result = Result(data, options, decided, outcome)
+        report("found", result.found())
+        for sentence in result._warnings().values():
+            report("warning", sentence)
+        if not outcome.interrupted:
+            result = _evaluate(result, separator, reading[1], evaluation, deadline, reporter)
+        if "test" in (warnings := result._warnings()):
+            report("warning", warnings["test"])
     if limit is not None and watch.seconds > limit and watch.not_counted >= MIN_SECONDS_REPORTED:
         took = f"compiling and loading took {watch.not_counted:.1f} s"
         reporter.note(f"{took}, which does not count toward the time limit.")
-    if result.outcome.interrupted and result.mistakes is not None:
-        best = plural(result.mistakes, "mistake")
+    if outcome.interrupted and outcome.mistakes is not None:
+        best = plural(outcome.mistakes, "mistake")
         reporter.note(f"interrupted; the best line so far is kept, with {best}.")
-    return result
+    return replace(result, steps=tuple(steps))
 
 
 @contextmanager
@@ -519,47 +530,19 @@ def data_name_in_errors(data: Data) -> Iterator[None]:
         raise DataError(f"{data.name}: {error}") from None
 
 
-def _decide_and_train(
-    data: Data, options: TrainingOptions, deadline: Deadline, share: float, reporter: Reporter
-) -> Result:
-    """Decide separability, then train in a share of the remaining time."""
-    begin = clock.now()
-    decided, separator = _decide_quickly(data, deadline.share(VERDICT_SHARE, PROOF_SHARE))
-    reporter.step("verdict", decided.sentence)
-    if decided.reason.startswith("interrupted"):
-        raise KeyboardInterrupt
-    infinite, small = "", data.blocks.in_memory and data.examples.numbers.size <= SMALL
-    if decided.verdict == "quasi-separable" and small and not data.blocks.multiclass:
-        from rosenblatt.evidence.separation import infinite_columns
-
-        columns = [quote_column(name) for name in infinite_columns(data.examples)]
-        are = "estimate is" if len(columns) == 1 else "estimates are"
-        infinite = f"in a logistic regression, {len(columns):,} {are} infinite: "
-        infinite += join_words(columns)
-        reporter.step("", infinite)
-    if deadline is NEVER and separator is not None and options.algorithm == "auto":
-        deadline = Deadline.after(max(MIN_PLA_SECONDS, clock.now() - begin))
-    outcome = train_model(data.blocks, options, separator, reporter, deadline, share)
-    if decided.lower_bound > outcome.lower_bound:
-        outcome = replace(outcome, lower_bound=decided.lower_bound, proof=decided.proof)
-    for step in outcome.steps:
-        reporter.step("trained", step)
-    result = Result(data, options, decided, outcome, separator=separator, infinite=infinite)
-    reporter.step("found", result.found())
-    for sentence in result._warnings().values():
-        reporter.step("warning", sentence)
-    return result
-
-
 def _evaluate(
     result: Result,
-    column_options: ColumnOptions,
+    separator: Hypothesis | None,
+    columns: ColumnOptions,
     evaluation: EvaluationOptions,
     deadline: Deadline,
     reporter: Reporter,
 ) -> Result:
-    """Measure the accuracy of the model, and add it to the result."""
-    separable = result.separator is not None
+    """Measure the accuracy of the model, and add it to the result.
+
+    `separator` is a w without mistakes on the training rows, if one is known.
+    """
+    separable = separator is not None
     options = replace(result.options, bounded=False)
     if options.algorithm == "auto" and separable:
         options = replace(options, algorithm="pla")
@@ -574,11 +557,11 @@ def _evaluate(
             if separability and separability.weights is not None:
                 return Hypothesis.of(np.asarray(separability.weights)), False
             return outcome.hypothesis, separability.reason == TIME_OVER
-        return outcome.hypothesis, outcome.cut_short
+        return outcome.hypothesis, outcome.reason == "time_limit"
 
-    model = result.hypothesis, result.outcome.run.rows
+    model = result.outcome.hypothesis, result.outcome.run.rows
     try:
-        found = evaluate(evaluation, result.data, column_options, model, train, deadline)
+        found = evaluate(evaluation, result.data, columns, model, train, deadline)
     except KeyboardInterrupt:
         reporter.note("interrupted; the model is kept, but its accuracy was not measured.")
         return replace(result, not_tested="interrupted")
@@ -590,10 +573,7 @@ def _evaluate(
         reporter.step(heading, text)
     for sentence in () if found.unseen is None else found.unseen.sentences():
         reporter.note(sentence)
-    result = replace(result, evaluation=found)
-    if "test" in (warnings := result._warnings()):
-        reporter.step("warning", warnings["test"])
-    return result
+    return replace(result, evaluation=found)
 
 
 def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypothesis | None]:
@@ -613,6 +593,17 @@ def _decide_quickly(data: Data, deadline: Deadline) -> tuple[Separability, Hypot
     return decided, None if count_misclassified(data.blocks, separator) else separator
 
 
+def _describe_infinite(data: Data) -> str:
+    """Say which estimates of a logistic regression are infinite; return "" on large data."""
+    if data.blocks.multiclass or not data.blocks.in_memory or data.examples.numbers.size > SMALL:
+        return ""
+    from rosenblatt.evidence.separation import infinite_columns
+
+    columns = [quote_column(name) for name in infinite_columns(data.examples)]
+    are = "estimate is" if len(columns) == 1 else "estimates are"
+    return f"in a logistic regression, {len(columns):,} {are} infinite: {join_words(columns)}"
+
+
 def decide(data: Data, *, widest: bool = True, deadline: Deadline = NEVER) -> Separability:
     """Decide whether data are linearly separable; rows in the result get the data's row names."""
     found = separability_of(data.blocks, widest=widest, deadline=deadline)
@@ -626,5 +617,6 @@ def check_passes(
 ) -> None:
     """Raise UsageError on options that need all rows in memory."""
     needs_all = options.order != "cycle" or options.algorithm in ("fewest", "average")
-    if needs_all or evaluation.cv or evaluation.test_size or report:
+    share = evaluation.test_size not in (0, TEST_SIZE)
+    if needs_all or evaluation.cv or share or report:
         raise UsageError(NOT_IN_PASSES)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.clock as clock
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import Progress, Run
-from rosenblatt.algorithms.pocket import Pocket, PocketPlan, PocketRun
+from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
 from rosenblatt.blocks import Blocks
 from rosenblatt.clock import Deadline, Reporter
 from rosenblatt.evidence.guarantee import guarantee_of
@@ -38,11 +38,7 @@ from rosenblatt.text import finite_or_none, floor_bound, plural
 if TYPE_CHECKING:
     from rosenblatt.evidence.optimum import FewestMistakesResult
 
-C = TypeVar("C")
-T = TypeVar("T")
-
 ALGORITHMS = ("auto", "pla", "pocket", "fewest", "average")
-FOREVER = 2**62
 MANY_WEIGHTS = 1000  # over all labels; above this, the margin is not maximized
 # Budgets that do not depend on the clock, so that results repeat on every machine.
 EPOCHS = 1000
@@ -67,11 +63,6 @@ class TrainingOptions:
     seed: int = 0
     epochs: int | None = None  # None: 1000, 100 for the average, no limit for the pocket in memory
     bounded: bool = True  # whether to compute the Novikoff bound R²/rho²
-
-    @property
-    def rng(self) -> np.random.Generator:
-        """New random number generator with the seed."""
-        return np.random.default_rng(self.seed)
 
 
 @dataclass(frozen=True)
@@ -104,11 +95,6 @@ class Outcome:
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the training."""
         return self.reason == "interrupted"
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether the time limit ended the training."""
-        return self.reason == "time_limit"
 
 
 def train_model(
@@ -199,8 +185,6 @@ def _train_pla(task: Task) -> Outcome:
         hypothesis = task.fold(run.hypothesis)
     else:
         hypothesis, mistakes, baseline = task.evaluate(run.hypothesis)
-        if mistakes and examples is not None and run.mistakes == 0:
-            hypothesis, mistakes = _repair(task, hypothesis, mistakes)
     if examples is not None:
         separability = _maximize_margin(task, examples, run)
         if separability is not None:
@@ -243,46 +227,36 @@ def _describe_epochs(run: Run, examples: Examples | None) -> str:
 
 def _run_pla(task: Task, deadline: Deadline, epochs: int = EPOCHS, average: bool = False) -> Run:
     """Run PLA until the maximum number of epochs, the deadline or Ctrl-C."""
-    rule = algorithms.Rule(task.options.order, rng=task.options.rng, average=average)
+    rng = np.random.default_rng(task.options.seed)
+    rule = algorithms.Rule(task.options.order, rng=rng, average=average)
     budget = algorithms.Budget(task.options.epochs or epochs, seconds=deadline.left)
-
-    def train(progress: Any) -> Run:
-        try:
-            return algorithms.pla(task.scaled, rule, budget)
-        except algorithms.Interrupted as stop:
-            return stop.run
-
-    run, interrupted = _run_within(task.reporter.progress("running PLA"), train)
+    context = task.reporter.progress("running PLA")
+    run: Run
+    run, interrupted = _run_within(context, lambda _: algorithms.pla(task.scaled, rule, budget))
     return replace(run, reason="interrupted") if interrupted else run
 
 
-def _run_within(context: AbstractContextManager[C], work: Callable[[C], T]) -> tuple[T, bool]:
-    """Call `work` in a `with context` block; keep its result if Ctrl-C comes after its end.
+def _run_within(
+    context: AbstractContextManager[Any], work: Callable[[Any], Any]
+) -> tuple[Any, bool]:
+    """Call `work` in a `with context` block; keep its result if Ctrl-C comes.
 
-    Leaving the block takes a moment. Also returns whether Ctrl-C came during that moment.
+    Leaving the block takes a moment, in which Ctrl-C may come, too. Returns the result and
+    whether Ctrl-C came.
     """
-    results: list[T] = []
+    results = []
     try:
         with context as value:
-            results.append(work(value))
+            try:
+                results.append(work(value))
+            except algorithms.Interrupted as stop:
+                results.append(stop.run)
+                raise
     except KeyboardInterrupt:
         if not results:
             raise
         return results[0], True
     return results[0], False
-
-
-def _repair(task: Task, hypothesis: Hypothesis, mistakes: int) -> tuple[Hypothesis, int]:
-    """Fix mistakes that exist only because unscaling rounded the weights."""
-    examples = task.blocks.first()
-    budget = algorithms.Budget(FOREVER, 1000, task.deadline.left)
-    eta = float(np.abs(hypothesis.w).max()) / examples.n  # small beside the weights
-    start = examples.flat(hypothesis.w).copy()
-    try:
-        run = algorithms.pla(examples, algorithms.Rule(eta=eta), budget, start)
-    except algorithms.Interrupted as stop:
-        run = stop.run
-    return (run.hypothesis, 0) if run.separated else (hypothesis, mistakes)
 
 
 def _maximize_margin(task: Task, scaled: Examples, run: Run) -> Separability | None:
@@ -305,7 +279,7 @@ def _train_pocket(task: Task) -> Outcome:
     # Rows in memory are visited at random, rows read in passes in file order.
     order, epochs = ("cycle", EPOCHS) if examples is None else ("random", FOREVER)
     seconds = None if math.isinf(task.deadline.left) else task.deadline.left
-    rule = algorithms.Rule(order, rng=task.options.rng)
+    rule = algorithms.Rule(order, rng=np.random.default_rng(task.options.seed))
     budget = algorithms.Budget(task.options.epochs or epochs, POCKET_UPDATES, seconds)
 
     def train(report: Callable[..., None]) -> PocketRun:
@@ -319,8 +293,7 @@ def _train_pocket(task: Task) -> Outcome:
     counted, late = _run_within(delay_interrupts(), lambda _: task.evaluate(run.hypothesis))
     hypothesis, mistakes, baseline = counted
     reason = "interrupted" if early or late else run.reason
-    updates = plural(run.updates, "update")
-    made = plural(mistakes, "mistake")
+    updates, made = plural(run.updates, "update"), plural(mistakes, "mistake")
     step = f"the pocket algorithm found weights with {made} after {updates}"
     if examples is None:
         step += f" in {_describe_epochs(run, examples)}"
@@ -345,29 +318,34 @@ def _train_average(task: Task) -> Outcome:
     hypothesis, mistakes, baseline = counted
     reason = "interrupted" if late else run.reason
     made = f"{plural(run.updates, 'update')} in {_describe_epochs(run, examples)}"
-    step = f"PLA made {made}; the average of its weights has {plural(mistakes, 'mistake')}"
+    steps = (f"PLA made {made}; the average of its weights has {plural(mistakes, 'mistake')}",)
     played = ("pla", task.options.order)
-    return Outcome(
-        hypothesis, "average", mistakes, reason, (step,), run, played, examples, baseline
-    )
+    return Outcome(hypothesis, "average", mistakes, reason, steps, run, played, examples, baseline)
 
 
-def _train_better(task: Task) -> Outcome:
-    """Train the pocket and the averaged perceptron, and keep the better model.
-
-    Neither is always better: with ten labels the pocket makes too few updates, and on noisy rows
-    the average may be worse than always predicting the most frequent label.
-    """
-    share = task.deadline.share(POCKET_SHARE_BEFORE_AVERAGE)
-    first = _train_pocket(replace(task, deadline=share))
+def _train_pocket_first(
+    task: Task, share: float, train_next: Callable[[Task, Outcome], Outcome]
+) -> Outcome:
+    """Train the pocket in a share of the time; if it makes mistakes, call `train_next`."""
+    first = _train_pocket(replace(task, deadline=task.deadline.share(share)))
     if first.interrupted or not first.mistakes:
         return first
     if _too_late(task.blocks, task.deadline):
         return replace(first, reason="time_limit")
     try:
-        second = _train_average(task)
+        return train_next(task, first)
     except KeyboardInterrupt:
         return replace(first, reason="interrupted")
+
+
+def _compare_with_average(task: Task, first: Outcome) -> Outcome:
+    """Train the averaged perceptron, and return it or the pocket, whichever is better.
+
+    Neither is always better: with ten labels the pocket makes too few updates, and on noisy rows
+    the average may be worse than always predicting the most frequent label.
+    """
+    second = _train_average(task)
+    assert first.mistakes is not None
     assert second.mistakes is not None
     best = second if second.mistakes < first.mistakes else first
     reasons = (first.reason, second.reason)
@@ -376,37 +354,30 @@ def _train_better(task: Task) -> Outcome:
     return replace(best, reason=reason, steps=(*first.steps, *second.steps))
 
 
-def _train_fewest(task: Task) -> Outcome:
-    """Run the pocket, then search for fewer mistakes in the remaining time."""
-    share = task.deadline.share(POCKET_SHARE_BEFORE_SEARCH)
-    first = _train_pocket(replace(task, deadline=share))
-    if first.interrupted or not first.mistakes:
-        return first
-    if _too_late(task.blocks, task.deadline):
-        return replace(first, reason="time_limit")
-    try:
-        # Imported here because these modules load SciPy's optimizers, which PLA does not need.
-        with clock.loading():
-            from rosenblatt.algorithms.fewest import Search
-            from rosenblatt.evidence.optimum import fewest_of
-        seconds = task.deadline.left
+def _search_fewer(task: Task, first: Outcome) -> Outcome:
+    """Search for fewer mistakes than those of the pocket in the remaining time."""
+    # Imported here because these modules load SciPy's optimizers, which PLA does not need.
+    with clock.loading():
+        from rosenblatt.algorithms.fewest import Search
+        from rosenblatt.evidence.optimum import fewest_of
+    seconds, rng = task.deadline.left, np.random.default_rng(task.options.seed)
 
-        def search(report: Callable[..., None]) -> FewestMistakesResult:
-            options = Search(seconds, os.cpu_count() or 1, task.options.rng, report)
-            return fewest_of(task.blocks.first(), options)
+    def search(report: Callable[..., None]) -> FewestMistakesResult:
+        return fewest_of(task.blocks.first(), Search(seconds, os.cpu_count() or 1, rng, report))
 
-        found, late = _run_within(task.reporter.mistake_progress(seconds, "steps"), search)
-    except KeyboardInterrupt:
-        return replace(first, reason="interrupted")
+    found, late = _run_within(task.reporter.mistake_progress(seconds, "steps"), search)
     made = plural(int(found.mistakes), "mistake")
     step = f"the search for fewer mistakes found a line with {made}"
     step += STOPPED_BY_TIME if found.stop_reason == "time_limit" else ""
-    better = found.mistakes < first.mistakes
+    if found.mistakes < first.mistakes:
+        first = replace(
+            first,
+            hypothesis=Hypothesis(found.weights),
+            algorithm="search for the fewest mistakes",
+            mistakes=int(found.mistakes),
+        )
     return replace(
         first,
-        hypothesis=Hypothesis(found.weights) if better else first.hypothesis,
-        algorithm="search for the fewest mistakes" if better else first.algorithm,
-        mistakes=int(found.mistakes) if better else first.mistakes,
         lower_bound=int(found.lower_bound),
         proof=found.proof,
         reason="interrupted" if late else found.stop_reason,
@@ -417,7 +388,9 @@ def _train_fewest(task: Task) -> Outcome:
 TRAINERS: dict[str, Callable[[Task], Outcome]] = {
     "pla": _train_pla,
     "pocket": _train_pocket,
-    "fewest": _train_fewest,
     "average": _train_average,
-    "better": _train_better,
+    "fewest": lambda task: _train_pocket_first(task, POCKET_SHARE_BEFORE_SEARCH, _search_fewer),
+    "better": lambda task: _train_pocket_first(
+        task, POCKET_SHARE_BEFORE_AVERAGE, _compare_with_average
+    ),
 }

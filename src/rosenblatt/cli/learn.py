@@ -149,7 +149,7 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     if _is_default("time_limit"):
         how = replace(how, time_limit=None)
     share, file, folds = (given.pop(key) for key in ("test_size", "test", "cv"))
-    testing = EvaluationOptions(None if _is_default("test_size") else share, file, folds)
+    testing = EvaluationOptions(share, file, folds)
     report = str(Path(given["output"]).parent / "report.html") if given["report"] else None
     written = {"model": given["output"], "report": report, "proof": given["proof"]}
     console = Console(as_json)
@@ -240,9 +240,9 @@ def _show_weights(console: Console, result: Result, top: int) -> None:
         each = " per label" if many else ""
         console.show(f"… and {plural(size - shown, 'feature')} more{each} in the model.")
     if not many:
-        console.show(describe_rule(labels[1], result.hypothesis.threshold))
+        console.show(describe_rule(labels[1], result.outcome.hypothesis.threshold))
         return
-    thresholds = zip(labels, center_thresholds(result.hypothesis), strict=True)
+    thresholds = zip(labels, center_thresholds(result.outcome.hypothesis), strict=True)
     listed = join_words([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
     rule = "Predicts the label whose sum of weight × value is farthest above its threshold."
     console.show(f"{rule} Thresholds: {listed}.")

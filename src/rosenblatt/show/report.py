@@ -111,7 +111,7 @@ class Report:
         labels = join_words(result.labels, joint="or")
         title = f"Predicting {data.plan.target.column or 'labels'}: {labels}"
         known = decided, story, data.row_names(), result.accuracy
-        return _page(Findings(title, result.facts(), data.examples, result.hypothesis, *known))
+        return _page(Findings(title, result.facts(), data.examples, o.hypothesis, *known))
 
 
 def report(clf: Any, X: Any, y: Any) -> Report:
