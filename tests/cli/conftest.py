@@ -13,7 +13,7 @@ from installed import PROGRAM
 from outputs import check_output
 
 from rosenblatt.cli import run
-from rosenblatt.cli.console import Console
+from rosenblatt.cli.shared import Console
 from rosenblatt.read.credit import credit
 
 

@@ -115,7 +115,7 @@ def test_folds_and_a_test_file(run_json, credit_files):
 
 def test_held_out_rows_do_not_influence_the_tested_model(run_json, run_command, tmp_path):
     # A word that only held-out rows have cannot have a weight: it would be a leak.
-    from rosenblatt.cli.options import Reading
+    from rosenblatt.cli.shared import Reading
     from rosenblatt.read import Layout, Source
     from rosenblatt.read.data import read_data, split
     from rosenblatt.read.plan import ColumnOptions

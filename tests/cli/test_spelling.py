@@ -12,7 +12,7 @@ from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.cli import COMMANDS, rosenblatt
-from rosenblatt.cli.console import OPTIONS, option, with_options
+from rosenblatt.cli.shared import OPTIONS, option, with_options
 from rosenblatt.errors import (
     DataError,
     FileRowError,

@@ -11,7 +11,6 @@ import click
 
 import rosenblatt.interrupts as interrupts
 from rosenblatt import __version__
-from rosenblatt.cli.console import option
 from rosenblatt.errors import UserError
 from rosenblatt.interrupts import INTERRUPTED as INTERRUPTED
 from rosenblatt.text import dump_json_line, sanitize
@@ -27,7 +26,7 @@ COMMANDS = {
     "experiment": "Count the perceptron algorithm's updates on random data.",
     "watch": "Write a web page that animates the perceptron algorithm.",
 }
-SETTINGS = {"help_option_names": ["-h", "--help"]}  # of every command
+SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}  # of every command
 BROKEN_PIPE = 141  # exit code that a shell reports for a command ended by SIGPIPE
 # Each exit code of an error with the kind that --json prints.
 KINDS = {
@@ -129,7 +128,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _run_or_report(arguments: list[str]) -> int:
-    """Run the command line, report any error in one sentence, and return the exit code."""
+    """Run the command line, report any error in one sentence, and return the exit code.
+
+    Click's `main` would exit with code 1 after a broken pipe, which `separable` uses for "not
+    separable".
+    """
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
 
     def report(sentence: str, code: int) -> int:
@@ -141,14 +144,23 @@ def _run_or_report(arguments: list[str]) -> int:
 
     try:
         with interrupts.interruptible():
-            code = _run(arguments)
+            if os.environ.get(COMPLETE):  # set by a shell that completes a command line
+                rosenblatt.main(arguments, "rosenblatt", COMPLETE, standalone_mode=False)
+            # In newer versions of Click, a command line without arguments is an error.
+            with rosenblatt.make_context("rosenblatt", list(arguments) or ["--help"]) as context:
+                code = int(rosenblatt.invoke(context) or 0)
         return INTERRUPTED if interrupts.requested() else code
+    except click.exceptions.Exit as end:  # after --help, for example
+        return end.exit_code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "rosenblatt"
         return report(f"{_end_sentence(error.format_message())} See {command} --help.", 64)
-    except (click.Abort, KeyboardInterrupt):
+    except (EOFError, KeyboardInterrupt):
+        click.echo(err=True)  # ends the line on which the terminal shows ^C
         return report("interrupted; nothing was written.", INTERRUPTED)
     except UserError as error:
+        from rosenblatt.cli.shared import option
+
         return report(error.render(option), error.exit_code)
     except BrokenPipeError:
         raise
@@ -163,24 +175,6 @@ def _run_or_report(arguments: list[str]) -> int:
         return report(
             f"internal error ({what}). Set ROSENBLATT_DEBUG=1 for the traceback and report it.", 70
         )
-
-
-def _run(arguments: list[str]) -> int:
-    """Run a command as Click's `main` does, but let broken pipes raise BrokenPipeError.
-
-    Click would exit with code 1, which `separable` uses for "not separable".
-    """
-    if os.environ.get(COMPLETE):  # set by a shell that completes a command line
-        rosenblatt.main(arguments, "rosenblatt", COMPLETE, standalone_mode=False)
-    try:
-        # In newer versions of Click, a command line without arguments is an error.
-        with rosenblatt.make_context("rosenblatt", list(arguments) or ["--help"]) as context:
-            return int(rosenblatt.invoke(context) or 0)
-    except click.exceptions.Exit as end:  # after --help, for example
-        return end.exit_code
-    except (EOFError, KeyboardInterrupt):
-        click.echo(err=True)  # ends the line on which the terminal shows ^C
-        raise KeyboardInterrupt from None
 
 
 def _end_sentence(text: str) -> str:

@@ -11,8 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Console, bar
-from rosenblatt.cli.options import NumberRange, command, json_option, order_option
+from rosenblatt.cli.shared import (
+    Console,
+    NumberRange,
+    bar,
+    command,
+    json_option,
+    order_option,
+)
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import experiment as run_experiment
 from rosenblatt.files import keep_apart
@@ -26,32 +32,20 @@ from rosenblatt.text import plural
 @click.option(
     "-n",
     "--examples",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1),
     default=100,
-    show_default=True,
     help="Number of examples per run.",
 )
-@click.option(
-    "--runs", type=click.IntRange(min=1), default=1000, show_default=True, help="Number of runs."
-)
-@click.option(
-    "--dim",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Number of features.",
-)
+@click.option("--runs", type=click.IntRange(1), default=1000, help="Number of runs.")
+@click.option("--dim", type=click.IntRange(1), default=2, help="Number of features.")
 @order_option("random")
 @click.option(
     "--noise",
     type=NumberRange(0, 1),
     default=0.0,
-    show_default=True,
     help="Probability that a label is flipped.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=None, help="Random seed, for repeatable runs."
-)
+@click.option("--seed", type=click.IntRange(0), help="Random seed, for repeatable runs.")
 @click.option(
     "--plot",
     type=click.Path(),

@@ -14,17 +14,21 @@ from rich.text import Text
 import rosenblatt.interrupts as interrupts
 from rosenblatt.accuracy import EvaluationOptions
 from rosenblatt.cli import INTERRUPTED
-from rosenblatt.cli.console import Console, as_argument, bar, make_table, with_options
-from rosenblatt.cli.options import (
+from rosenblatt.cli.shared import (
+    Console,
     NumberRange,
     Reading,
+    as_argument,
+    bar,
     command,
     convert_option,
     json_option,
+    make_table,
     needs_passes,
     order_option,
     proof_option,
     reading_options,
+    with_options,
     write_proof,
 )
 from rosenblatt.errors import Message, UsageError
@@ -51,19 +55,22 @@ BAR_WIDTH = 24  # characters of the longest bar
     "--algorithm",
     type=click.Choice(ALGORITHMS),
     default="auto",
-    show_default=True,
     help="Training algorithm. pla: the perceptron learning algorithm; pocket: PLA that keeps its "
     "best weights; fewest: a search for the fewest mistakes; average: the mean of PLA's weights; "
     "auto: pla if the data are separable, otherwise pocket and then fewest, or with more than two "
     "labels the better of pocket and average.",
 )
 @order_option("cycle")
-@click.option("--scale/--no-scale", default=True, help="Whether to scale the columns for training.")
+@click.option(
+    "--scale/--no-scale",
+    default=True,
+    show_default=False,
+    help="Whether to scale the columns for training.",
+)
 @click.option(
     "--time-limit",
     type=NumberRange(min=0, min_open=True),
     default=TIME_LIMIT,
-    show_default=True,
     metavar="SECONDS",
     help="Time budget in seconds, excluding reading and compilation. The best result so far is "
     "kept.",
@@ -72,14 +79,13 @@ BAR_WIDTH = 24  # characters of the longest bar
     "--test-size",
     type=NumberRange(0, 1, max_open=True),
     default=0.2,
-    show_default=True,
     metavar="SHARE",
     help="Share of the rows held out to measure accuracy; 0 skips the test.",
 )
 @click.option("--test", type=click.Path(), metavar="FILE", help="Measure accuracy on this file.")
 @click.option(
     "--cv",
-    type=click.IntRange(min=2),
+    type=click.IntRange(2),
     metavar="K",
     help="Measure accuracy by K-fold cross-validation.",
 )
@@ -89,14 +95,11 @@ BAR_WIDTH = 24  # characters of the longest bar
     metavar="P",
     help="Flip each label of the built-in data set with probability P.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed."
-)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
 @click.option(
     "--top",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0),
     default=20,
-    show_default=True,
     metavar="N",
     help="Number of weights to print.",
 )
@@ -105,7 +108,6 @@ BAR_WIDTH = 24  # characters of the longest bar
     "--output",
     type=click.Path(),
     default="model.json",
-    show_default=True,
     metavar="FILE",
     help="Model file to write. Without this option, a model.json that rosenblatt did not write is "
     "never replaced.",
@@ -117,7 +119,7 @@ BAR_WIDTH = 24  # characters of the longest bar
 )
 @click.option(
     "--max-iter",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1),
     metavar="N",
     help="Maximum number of epochs (default: 1000; average: 100). The pocket also stops after "
     "1000 updates.",

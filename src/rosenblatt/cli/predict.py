@@ -8,8 +8,12 @@ from typing import Any
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Console
-from rosenblatt.cli.options import command, json_option, layout_options
+from rosenblatt.cli.shared import (
+    Console,
+    command,
+    json_option,
+    layout_options,
+)
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import load

@@ -8,12 +8,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rosenblatt.cli.console import Console, make_table
-from rosenblatt.cli.options import (
+from rosenblatt.cli.shared import (
+    Console,
     Reading,
     command,
     convert_option,
     json_option,
+    make_table,
     needs_passes,
     proof_option,
     reading_options,

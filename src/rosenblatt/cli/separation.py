@@ -8,14 +8,17 @@ from typing import Any
 
 import click
 
-from rosenblatt.cli.console import Console, make_table, option, with_options
-from rosenblatt.cli.options import (
+from rosenblatt.cli.shared import (
+    Console,
     NumberRange,
     Reading,
     command,
     json_option,
+    make_table,
+    option,
     proof_option,
     regression_options,
+    with_options,
     write_proof,
 )
 from rosenblatt.errors import DataError, Message, RowError, UserError
@@ -67,7 +70,12 @@ SHOWN = 40
     metavar="COLUMN",
     help="Matched sets (family conditional) or strata (family cox).",
 )
-@click.option("--intercept/--no-intercept", default=True, help="Whether to include an intercept.")
+@click.option(
+    "--intercept/--no-intercept",
+    default=True,
+    show_default=False,
+    help="Whether to include an intercept.",
+)
 @click.option("--weights", metavar="COLUMN", help="Sample weights. Rows of weight 0 are left out.")
 @click.option(
     "--time-limit",

@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Console, as_argument, print_note
-from rosenblatt.cli.options import (
+from rosenblatt.cli.shared import (
+    Console,
     NumberRange,
+    as_argument,
     command,
     ignore_option,
     json_option,
     kind_options,
     layout_options,
+    print_note,
     target_option,
 )
 from rosenblatt.cli.streamoutput import (
@@ -88,7 +90,12 @@ IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
     help="Number of recent rows that the recent mistake rate and the pocket use.",
 )
 @click.option("--eta", type=ABOVE_0, default=1.0, show_default=True, help="Learning rate.")
-@click.option("--intercept/--no-intercept", default=True, help="Whether to fit an intercept.")
+@click.option(
+    "--intercept/--no-intercept",
+    default=True,
+    show_default=False,
+    help="Whether to fit an intercept.",
+)
 @click.option(
     "--margin",
     type=ABOVE_0,

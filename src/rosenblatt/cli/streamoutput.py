@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.cli.console import print_note
+from rosenblatt.cli.shared import print_note
 from rosenblatt.errors import DataError, UsageError, make_write_error
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.read.feed import BadLine

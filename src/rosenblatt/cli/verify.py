@@ -10,13 +10,14 @@ from typing import Any
 import click
 import numpy as np
 
-from rosenblatt.cli.console import Console, with_options
-from rosenblatt.cli.options import (
+from rosenblatt.cli.shared import (
+    Console,
     Reading,
     command,
     json_option,
     needs_passes,
     reading_options,
+    with_options,
 )
 from rosenblatt.errors import UsageError, with_column
 from rosenblatt.evidence.proof import Proof, ProofError

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.console import Console
-from rosenblatt.cli.options import (
+from rosenblatt.cli.shared import (
+    Console,
     Reading,
     command,
     json_option,
@@ -38,7 +38,12 @@ PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # identifies a pa
     type=click.Path(dir_okay=False),
     help="File to write the page to (default: a temporary file).",
 )
-@click.option("--browser/--no-browser", default=True, help="Whether to open the page in a browser.")
+@click.option(
+    "--browser/--no-browser",
+    default=True,
+    show_default=False,
+    help="Whether to open the page in a browser.",
+)
 @reading_options
 @json_option
 def watch(
