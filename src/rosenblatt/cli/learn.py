@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from rich.table import Table
 from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
@@ -37,7 +36,7 @@ from rosenblatt.model import MARK
 from rosenblatt.read import Source
 from rosenblatt.read.credit import credit
 from rosenblatt.read.data import data_from_table, open_data, read_data
-from rosenblatt.scaling import Strength, center_thresholds
+from rosenblatt.scaling import center_thresholds, rank_features
 from rosenblatt.solve import TIME_LIMIT, Result, check_passes, solve
 from rosenblatt.strategy import ALGORITHMS, TrainingOptions
 from rosenblatt.text import describe_rule, join_words, plural, sanitize
@@ -146,124 +145,100 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     separable, or else that no linear classifier makes fewer mistakes than the lower bound.
     """
     in_passes, convert, noise = (given.pop(key) for key in ("stream", "convert", "noise"))
+    is_default = {
+        name: click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
+        for name in ("time_limit", "output")
+    }
     keys = ("algorithm", "order", "scale", "time_limit", "seed", "max_iter")
     how = TrainingOptions(*(given.pop(key) for key in keys))
-    if _is_default("time_limit"):
+    if is_default["time_limit"]:
         how = replace(how, time_limit=None)
-    share, file, folds = (given.pop(key) for key in ("test_size", "test", "cv"))
-    testing = EvaluationOptions(share, file, folds)
-    report = str(Path(given["output"]).parent / "report.html") if given["report"] else None
-    written = {"model": given["output"], "report": report, "proof": given["proof"]}
+    testing = EvaluationOptions(*(given.pop(key) for key in ("test_size", "test", "cv")))
+    model, proof = given["output"], given["proof"]
+    report = str(Path(model).parent / "report.html") if given["report"] else None
     console = Console(as_json)
-    _check_files({**reading.files(data), "the file to test on": file}, written)
-    if data is None and (in_passes or given["proof"]):
-        raise UsageError(f"{'--stream' if in_passes else '--proof'} needs a data file; give DATA.")
-    if data is not None and noise is not None:
-        raise UsageError("--noise works only with the built-in data set; leave out DATA.")
-    source = None if data is None else Source.find(data)
-    options = (reading.layout, reading.columns)
-    if source is not None and (
-        in_passes or needs_passes(console, source, reading.layout, "learning")
-    ):
-        check_passes(how, testing, given["report"])
-        found = open_data(source, *options, console, convert=convert)
-    else:
-        with console.progress(f"reading {data or BUILT_IN}"):
-            if source is not None:
-                found = read_data(source, *options)
-            else:
-                columns = reading.columns
-                columns = replace(columns, target=columns.target or "approved")
-                table = credit(noise=noise or 0.0, seed=how.seed)
-                found = data_from_table(table, columns, BUILT_IN)
-    console.step("read", str(found))
-    for note in found.notes:
-        console.note(Message(note, "."))
-    result = solve(found, options, how, testing, console)
-    interrupts.ignore()
-    model = given["output"]
-    result.save(model)
-    use = f"predict new rows with rosenblatt predict {as_argument(model)} FILE"
-    console.step("wrote", f"{model}: {use}")
-    if report is not None:
-        result.report(report)
-        console.step("wrote", report)
-    written["proof"] = write_proof(
-        console, given["proof"], str(data), result.data.plan, result.proof
-    )
-    if as_json:
-        if not result.in_memory:
-            del written["report"]
-        not_tested = {"not_tested": with_options(result.not_tested)} if result.not_tested else {}
-        console.result({**result.to_json(), **not_tested, **written})
-    elif given["top"]:
-        _show_weights(console, result, given["top"])
-    return INTERRUPTED if result.outcome.interrupted or result.not_tested == "interrupted" else 0
-
-
-def _is_default(option: str) -> bool:
-    source = click.get_current_context().get_parameter_source(option)
-    return source is ParameterSource.DEFAULT
-
-
-def _check_files(inputs: dict[str, str | None], written: dict[str, str | None]) -> None:
-    """Raise UsageError if writing would replace an input or a file not made by rosenblatt.
-
-    A file that is named with --output or --proof is replaced, unless it is an input.
-    """
-    model, report, proof = written.values()
+    inputs = {**reading.files(data), "the file to test on": testing.test}
     keep_apart(inputs, {"--output": model, "--report": report, "--proof": proof})
-    if model is not None and _is_default("output"):
+    if is_default["output"]:
         check_overwrite(model, MARK, "a model", "give -o FILE for another name")
     if report is not None:
         from rosenblatt.show.report import GENERATOR
 
         advice = "move it, or give -o FOLDER/model.json to have both in another folder"
         check_overwrite(report, GENERATOR.encode(), "a report", advice)
+    if data is None and (in_passes or proof):
+        raise UsageError(f"{'--stream' if in_passes else '--proof'} needs a data file; give DATA.")
+    if data is not None and noise is not None:
+        raise UsageError("--noise works only with the built-in data set; leave out DATA.")
+    options = (reading.layout, reading.columns)
+    source = None if data is None else Source.find(data)
+    if source is None:
+        columns = replace(reading.columns, target=reading.columns.target or "approved")
+        found = data_from_table(credit(noise=noise or 0.0, seed=how.seed), columns, BUILT_IN)
+    elif in_passes or needs_passes(console, source, reading.layout, "learning"):
+        check_passes(how, testing, given["report"])
+        found = open_data(source, *options, console, convert=convert)
+    else:
+        with console.progress(f"reading {data}"):
+            found = read_data(source, *options)
+    console.step("read", str(found))
+    for note in found.notes:
+        console.note(Message(note, "."))
+    result = solve(found, options, how, testing, console)
+    interrupts.ignore()
+    result.save(model)
+    use = f"predict new rows with rosenblatt predict {as_argument(model)} FILE"
+    console.step("wrote", f"{model}: {use}")
+    if report is not None:
+        result.report(report)
+        console.step("wrote", report)
+    proof = write_proof(console, proof, str(data), found.plan, result.proof)
+    if as_json:
+        not_tested = {"not_tested": with_options(result.not_tested)} if result.not_tested else {}
+        written = {"model": model, "report": report, "proof": proof}
+        if not result.in_memory:
+            del written["report"]
+        console.result({**result.to_json(), **not_tested, **written})
+    elif given["top"]:
+        _show_weights(console, result, given["top"])
+    return INTERRUPTED if result.outcome.interrupted or result.not_tested == "interrupted" else 0
 
 
 def _show_weights(console: Console, result: Result, top: int) -> None:
     """Print the weights with the largest effect on the score, and the decision rule.
 
-    The effect of a weight is the change in score per standard deviation of its feature.
+    The effect of a weight is the change in score per standard deviation of its feature. With three
+    or more labels, the weights are grouped by label.
     """
-    ranked, labels = result.strengths(), result.labels
+    hypothesis, labels = result.outcome.hypothesis, result.labels
     many = len(labels) > 2
-    size = len(ranked) // len(labels) if many else len(ranked)
+    rankings = rank_features(hypothesis, result.data.blocks, labels)
+    size = len(rankings[0])
     shown = min(size, max(1, top // len(labels)) if many else top)
-    starts = range(0, size * min(top, len(labels)) if many else 1, max(size, 1))
-    largest = max((abs(s.strength) for s in ranked), default=0.0) or 1.0
-    groups = [ranked[start : start + shown] for start in starts]
+    largest = max((abs(s.strength) for ranking in rankings for s in ranking), default=0.0) or 1.0
+    headings = ("label", "feature", "weight") if many else ("feature", "weight", "for")
+    table = make_table(*headings, "change in score per standard deviation", widest=36)
+    for label, ranking in zip(labels[:top], rankings, strict=False):
+        for k, s in enumerate(ranking[:shown]):
+            cells = [Text(sanitize(s.feature)), Text(f"{s.weight:.6g}")]
+            if many:
+                cells.insert(0, Text("" if k else sanitize(label)))
+            else:
+                cells.append(Text(sanitize(labels[int(s.weight > 0)]) if s.weight else ""))
+            color = "green" if s.weight > 0 else "red"
+            drawn = Text(bar(abs(s.strength) / largest, BAR_WIDTH), color)
+            table.add_row(*cells, drawn.append(f" {s.strength:+.3g}", style="dim"))
     console.show()
-    console.show(_weights_table(groups, labels, largest))
+    console.show(table)
     if many and len(labels) > top:
         console.show(f"… and {plural(len(labels) - top, 'label')} more in the model.")
     elif shown < size:
         each = " per label" if many else ""
         console.show(f"… and {plural(size - shown, 'feature')} more{each} in the model.")
     if not many:
-        console.show(describe_rule(labels[1], result.outcome.hypothesis.threshold))
+        console.show(describe_rule(labels[1], hypothesis.threshold))
         return
-    thresholds = zip(labels, center_thresholds(result.outcome.hypothesis), strict=True)
+    thresholds = zip(labels, center_thresholds(hypothesis), strict=True)
     listed = join_words([f"{label} {threshold:.6g}" for label, threshold in thresholds], most=12)
     rule = "Predicts the label whose sum of weight × value is farthest above its threshold."
     console.show(f"{rule} Thresholds: {listed}.")
-
-
-def _weights_table(groups: list[list[Strength]], labels: list[str], largest: float) -> Table:
-    """Create a table of features and weights, grouped by label if there are three or more."""
-    many = len(labels) > 2
-    headings = ("label", "feature", "weight") if many else ("feature", "weight", "for")
-    table = make_table(*headings, "change in score per standard deviation", widest=36)
-    for label, group in zip(labels, groups, strict=False):
-        for k, s in enumerate(group):
-            cells = [Text(sanitize(s.feature)), Text(f"{s.weight:.6g}")]
-            if many:
-                cells.insert(0, Text("" if k else sanitize(label)))
-            else:
-                cells.append(Text(sanitize(labels[int(s.weight > 0)]) if s.weight else ""))
-            drawn = Text(
-                bar(abs(s.strength) / largest, BAR_WIDTH), "green" if s.weight > 0 else "red"
-            )
-            table.add_row(*cells, drawn.append(f" {s.strength:+.3g}", style="dim"))
-    return table
