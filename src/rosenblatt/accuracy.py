@@ -83,8 +83,24 @@ class Accuracy:
             return cls.of_predictions(block.y, hypothesis.predict_codes(block.X), block.k)
 
         total, examples = functools.reduce(operator.add, blocks.each(count)), blocks.loaded
-        area = None if examples is None else _area_under_roc(hypothesis, examples)
-        return replace(total, roc_auc=area)
+        if examples is None:
+            return total
+        known = examples.y != (-1 if examples.multiclass else 0)
+        y, s = examples.y[known], hypothesis.scores(examples.X)[known]
+        positive = y > 0
+        if s.ndim == 2:
+            tested = np.unique(y)
+            if len(tested) > MOST_LABELS:
+                return total
+            second, best = np.partition(s, -2, axis=1)[:, -2:, None].swapaxes(0, 1)
+            with np.errstate(all="ignore"):
+                s = (s - np.where(s == best, second, best))[:, tested]
+            positive = y[:, None] == tested
+        if positive.all() or not positive.any() or not np.isfinite(s).all():
+            return total
+        with clock.loading():
+            from sklearn.metrics import roc_auc_score
+        return replace(total, roc_auc=float(roc_auc_score(positive, s)))
 
     @classmethod
     def of_predictions(cls, y: NDArray[Any], predicted: NDArray[Any], k: int) -> Accuracy:
@@ -226,25 +242,6 @@ class Accuracy:
             **area,
             "confusion": [list(row) for row in self.confusion],
         }
-
-
-def _area_under_roc(hypothesis: Hypothesis, examples: Examples) -> float | None:
-    known = examples.y != (-1 if examples.multiclass else 0)
-    y, s = examples.y[known], hypothesis.scores(examples.X)[known]
-    positive = y > 0
-    if s.ndim == 2:
-        tested = np.unique(y)
-        if len(tested) > MOST_LABELS:
-            return None
-        second, best = np.partition(s, -2, axis=1)[:, -2:, None].swapaxes(0, 1)
-        with np.errstate(all="ignore"):
-            s = (s - np.where(s == best, second, best))[:, tested]
-        positive = y[:, None] == tested
-    if positive.all() or not positive.any() or not np.isfinite(s).all():
-        return None
-    with clock.loading():
-        from sklearn.metrics import roc_auc_score
-    return float(roc_auc_score(positive, s))
 
 
 def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:

@@ -198,7 +198,8 @@ class Result:
                 f"worse than always predicting {label}: {made} on the {rows:,} training rows, "
                 f"not {baseline.mistakes:,}; the algorithms pocket and auto are never worse"
             )
-        if (accuracy := self.accuracy) is not None and accuracy.share < accuracy.baseline:
+        accuracy = None if self.evaluation is None else self.evaluation.accuracy
+        if accuracy is not None and accuracy.share < accuracy.baseline:
             label = self.labels[accuracy.sizes.index(max(accuracy.sizes))]
             warnings["test"] = (
                 f"worse than always predicting {label}: accuracy {percent(accuracy.share)} on "

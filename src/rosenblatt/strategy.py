@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import rosenblatt.algorithms as algorithms
 import rosenblatt.clock as clock
 import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
-from rosenblatt.blocks import Blocks
+from rosenblatt.blocks import Blocks, return_block
 from rosenblatt.clock import Deadline, Reporter
 from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
@@ -165,10 +164,10 @@ class Task:
         """
         hypothesis = self.fold(scaled)
 
-        def count(block: Examples, first: int) -> tuple[int, NDArray[np.intp]]:
-            return len(hypothesis.mistakes(block)), block.count_labels()
-
-        counts = list(self.blocks.each(count))
+        counts = [
+            (len(hypothesis.mistakes(block)), block.count_labels())
+            for block in self.blocks.each(return_block)
+        ]
         mistakes = sum(number for number, _ in counts)
         labels = np.sum([labels for _, labels in counts], axis=0)
         place = int(labels.argmax())

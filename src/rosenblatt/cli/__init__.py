@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -106,32 +107,20 @@ def main() -> None:
                 os.dup2(null, descriptor)
                 os.close(null)
             setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
-    code = run(sys.argv[1:])
-    if code == BROKEN_PIPE:
-        os._exit(code)  # an orderly exit would abort if another thread is about to write
+    try:
+        code = run(sys.argv[1:])
+    except BrokenPipeError:  # the program that reads the output has closed it, which is no error
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
+        os._exit(BROKEN_PIPE)  # an orderly exit would abort if another thread is about to write
     interrupts.exit_with(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line and return its exit code."""
-    try:
-        code = _run_or_report(arguments)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # the program that reads the output has closed it, which is no error
-        for stream in (sys.stdout, sys.stderr):  # else Python reports an error at exit
-            try:
-                stream.flush()
-            except BrokenPipeError:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        return BROKEN_PIPE
-
-
-def _run_or_report(arguments: list[str]) -> int:
     """Run the command line, report any error in one sentence, and return the exit code.
 
-    Click's `main` would exit with code 1 after a broken pipe, which `separable` uses for "not
-    separable".
+    After a broken pipe, BrokenPipeError is raised; Click's `main` would exit with code 1, which
+    `separable` uses for "not separable".
     """
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
 
@@ -149,6 +138,7 @@ def _run_or_report(arguments: list[str]) -> int:
             # In newer versions of Click, a command line without arguments is an error.
             with rosenblatt.make_context("rosenblatt", list(arguments) or ["--help"]) as context:
                 code = int(rosenblatt.invoke(context) or 0)
+            sys.stdout.flush()
         return INTERRUPTED if interrupts.requested() else code
     except click.exceptions.Exit as end:  # after --help, for example
         return end.exit_code

@@ -230,14 +230,8 @@ def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
     return cast(F, _add_options(packed, (*columns, *LAYOUT)))
 
 
-def regression_options(function: F) -> F:
-    """Add the options for reading the data of a regression to a command."""
-    return reading_options(function, REGRESSORS)
-
-
-def kind_options(function: F) -> F:
-    """Add the options for column types to a command."""
-    return _add_options(function, (*KINDS, text_option))
+regression_options = functools.partial(reading_options, columns=REGRESSORS)
+kind_options = functools.partial(_add_options, options=(*KINDS, text_option))
 
 
 def _pop_layout(given: dict[str, Any]) -> Layout:

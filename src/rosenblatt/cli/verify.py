@@ -27,7 +27,7 @@ from rosenblatt.model import read_proof
 from rosenblatt.read import Source
 from rosenblatt.read.columns import Category, Column, Entries, Flag, Number, Words
 from rosenblatt.read.data import Data, read_column_names, read_data, read_in_passes
-from rosenblatt.read.encoding import Plan, PlanMismatchError, check_plan
+from rosenblatt.read.encoding import PlanMismatchError, check_plan
 from rosenblatt.read.plan import ColumnOptions, find_column, options_to_verify
 from rosenblatt.read.regression import read_regression_as
 from rosenblatt.text import describe_claim, join_words, plural, quote_column, shorten
@@ -97,11 +97,22 @@ def _check_examples(
     result: dict[str, Any],
 ) -> str:
     """Check a proof about a classifier and return a description of the data."""
-    reading = _read_as_planned(console, reading, plan, source)
-    settle = None if plan is None else functools.partial(check_plan, plan)
-    in_passes = needs_passes(console, source, reading.layout, "checking")
-    read = read_in_passes if in_passes else read_data
-    found = read(source, reading.layout, reading.columns, settle)
+    layout, columns, settle = reading.layout, reading.columns, None
+    if plan is not None:
+        names, target = read_column_names(source, layout), columns.target
+        if target is not None and find_column(names, target, "target") != plan.target.column:
+            raise UsageError(
+                with_column("target", target),
+                f": the proof is about the labels in {quote_column(plan.target.column)}.",
+            )
+        if replace(columns, target=None) != ColumnOptions():
+            console.note(
+                "options for columns are ignored: the proof records the types of its columns."
+            )
+        columns = options_to_verify(plan, names, source)
+        settle = functools.partial(check_plan, plan)
+    in_passes = needs_passes(console, source, layout, "checking")
+    found = (read_in_passes if in_passes else read_data)(source, layout, columns, settle)
     phrase, lines, about = _describe_data(found)
     for heading, text in lines:
         console.step(heading, text)
@@ -137,23 +148,6 @@ def _check_regression(
     except ProofError as wrong:
         raise ProofError(wrong.describe(found.row_names)) from None
     return source.name
-
-
-def _read_as_planned(
-    console: Console, reading: Reading, plan: Plan | None, source: Source
-) -> Reading:
-    """Return reading options with the column types that a proof records."""
-    if plan is None:
-        return reading
-    names, target = read_column_names(source, reading.layout), reading.columns.target
-    if target is not None and find_column(names, target, "target") != plan.target.column:
-        raise UsageError(
-            with_column("target", target),
-            f": the proof is about the labels in {quote_column(plan.target.column)}.",
-        )
-    if replace(reading.columns, target=None) != ColumnOptions():
-        console.note("options for columns are ignored: the proof records the types of its columns.")
-    return replace(reading, columns=options_to_verify(plan, names, source))
 
 
 def _describe_data(data: Data) -> tuple[str, list[tuple[str, str]], dict[str, Any]]:
