@@ -23,24 +23,15 @@ NOT_FORMATTED = "an f-string would spell the parameters for Python; use Message 
 class Parameter:
     """Parameter named in a message, with a suggested value if there is one.
 
-    Parameters
-    ----------
-    name : str
-        Name of the parameter in Python.
-    value : str or True, optional
-        Suggested value; True for a flag.
-    example : str
-        Placeholder for a value, such as "FILE"; it is not quoted.
-
     Examples
     --------
     >>> print(Parameter("target"), Parameter("missing", "drop"), Parameter("test", example="FILE"))
     target= missing="drop" test=FILE
     """
 
-    name: str
-    value: str | bool | None = None
-    example: str = ""
+    name: str  # in Python
+    value: str | bool | None = None  # suggested; True for a flag
+    example: str = ""  # placeholder for a value, such as "FILE"; it is not quoted
 
     def __str__(self) -> str:
         if isinstance(self.value, str):
@@ -125,15 +116,6 @@ class RowNames:
     Each interface creates one for all of its messages: positions are counted from 0 in Python
     and from 1 on the command line. Rows that were dropped are counted in both.
 
-    Parameters
-    ----------
-    first : int
-        Number of the first row: 0 in Python, 1 on the command line.
-    index : pandas index, optional
-        Labels of the rows, if a frame has an index of its own.
-    positions : sequence of int, optional
-        Row of the data, counted from 0, of each example; None if no row was dropped.
-
     Examples
     --------
     >>> RowNames().join([0, 3]), RowNames(first=1).join([0])
@@ -142,9 +124,9 @@ class RowNames:
     'rows 0 ("a17") and 3 ("b02")'
     """
 
-    first: int = 0
-    index: Any = None
-    positions: Any = None
+    first: int = 0  # number of the first row
+    index: Any = None  # pandas index with labels of the rows, if a frame has one of its own
+    positions: Any = None  # row of the data, from 0, of each example; None if none was dropped
 
     @classmethod
     def of(cls, X: Any) -> RowNames:

@@ -231,13 +231,7 @@ def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
 
 
 def is_close(bound: float, mistakes: float) -> bool:
-    """Return whether a lower bound is at least half the number of mistakes.
-
-    Examples
-    --------
-    >>> is_close(36, 38), is_close(4, 150)
-    (True, False)
-    """
+    """Return whether a lower bound is at least half the number of mistakes."""
     return 2 * bound >= mistakes
 
 
@@ -256,13 +250,7 @@ def describe_lower_bound(than: str = "", proved: str = "", *, many: bool = False
 
 
 def describe_rule(yes: str, threshold: float) -> str:
-    """Describe when a linear classifier predicts the positive label.
-
-    Examples
-    --------
-    >>> describe_rule("approved", 60)
-    'Predicts approved if the sum of weight × value is above 60.'
-    """
+    """Describe when a linear classifier predicts the positive label."""
     return f"Predicts {yes} if the sum of weight × value is above {threshold:.6g}."
 
 
