@@ -16,7 +16,6 @@ from rosenblatt.cli.shared import (
     NumberRange,
     bar,
     command,
-    json_option,
     order_option,
 )
 from rosenblatt.errors import UsageError
@@ -52,7 +51,6 @@ from rosenblatt.text import plural
     metavar="FILE",
     help="Draw histograms to a .png, .svg or .pdf file.",
 )
-@json_option
 def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     """Count the updates of the perceptron learning algorithm (PLA) on random data sets.
 

@@ -21,7 +21,6 @@ from rosenblatt.cli.shared import (
     bar,
     command,
     convert_option,
-    json_option,
     make_table,
     needs_passes,
     order_option,
@@ -125,8 +124,7 @@ BAR_WIDTH = 24  # characters of the longest bar
 )
 @convert_option
 @reading_options
-@json_option
-def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> int:
+def learn(data: str | None, as_json: bool, **given: Any) -> int:
     """Train a linear classifier on DATA and write it to a model file.
 
     Also decides whether DATA is linearly separable, and measures accuracy.
@@ -144,6 +142,7 @@ def learn(data: str | None, reading: Reading, as_json: bool, **given: Any) -> in
     the output names any step that it cut short. --proof writes a proof that the data are
     separable, or else that no linear classifier makes fewer mistakes than the lower bound.
     """
+    reading = Reading.pop(given)
     in_passes, convert, noise = (given.pop(key) for key in ("stream", "convert", "noise"))
     is_default = {
         name: click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT

@@ -11,13 +11,13 @@ import rosenblatt.interrupts as interrupts
 from rosenblatt.cli.shared import (
     Console,
     command,
-    json_option,
     layout_options,
+    pop_layout,
 )
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import load
-from rosenblatt.read.source import Layout, Source
+from rosenblatt.read.source import Source
 from rosenblatt.show.predictions import FORMATS, PredictionCounts, open_writer, predict_batches
 
 
@@ -50,10 +50,7 @@ from rosenblatt.show.predictions import FORMATS, PredictionCounts, open_writer, 
     "column's mean (default: as in training).",
 )
 @layout_options
-@json_option
-def predict(
-    model: str, data: str, output: str | None, to: str | None, layout: Layout, **rest: Any
-) -> int:
+def predict(model: str, data: str, output: str | None, to: str | None, **rest: Any) -> int:
     """Predict the label of each row of DATA with MODEL, a file that `learn` wrote.
 
     DATA is a file, or - for standard input. Every row keeps its columns and gets two more: the
@@ -62,6 +59,7 @@ def predict(
     in batches, so DATA may be larger than memory. If DATA has the target column, the accuracy is
     printed.
     """
+    layout = pop_layout(rest)
     console = Console(rest["as_json"], rows_on_stdout=output in (None, "-"))
     keep_apart({"the data": data, "the model": model}, {"--output": output})
     machine = load(model)

@@ -13,7 +13,6 @@ from rosenblatt.cli.shared import (
     Reading,
     command,
     convert_option,
-    json_option,
     make_table,
     needs_passes,
     proof_option,
@@ -40,14 +39,13 @@ SHOWN = 10
 @proof_option
 @convert_option
 @reading_options
-@json_option
-def separable(data: str, proof: str | None, convert: bool, reading: Reading, as_json: bool) -> int:
+def separable(data: str, proof: str | None, convert: bool, as_json: bool, **given: Any) -> int:
     """Decide whether a linear classifier can classify every row of DATA correctly.
 
     DATA is a file, or - for standard input. The verdict is proved in exact arithmetic; --proof
     writes the proof. The exit code is 0 for separable, 1 for not separable and 2 for undecided.
     """
-    console = Console(as_json)
+    console, reading = Console(as_json), Reading.pop(given)
     keep_apart(reading.files(data), {"--proof": proof})
     source = Source.find(data)
     if needs_passes(console, source, reading.layout, "deciding"):

@@ -13,7 +13,6 @@ from rosenblatt.cli.shared import (
     NumberRange,
     Reading,
     command,
-    json_option,
     make_table,
     option,
     proof_option,
@@ -86,8 +85,7 @@ SHOWN = 40
 )
 @proof_option
 @regression_options
-@json_option
-def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
+def separation(data: str, as_json: bool, **given: Any) -> int:
     """Say which estimates of a regression on DATA are infinite, and which rows cause it.
 
     Without --formula every column but the target is a regressor, and text columns become a dummy
@@ -95,7 +93,7 @@ def separation(data: str, reading: Reading, as_json: bool, **given: Any) -> int:
     failures (YES,NO) or for survival times (TIME,EVENT). Exits with 0 if every estimate is finite,
     1 if some are infinite, and 2 if that could not be decided.
     """
-    console = Console(as_json)
+    console, reading = Console(as_json), Reading.pop(given)
     proof = given["proof"]
     keep_apart(reading.files(data), {"--proof": proof})
     source = Source.find(data)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 import rich.console
@@ -47,6 +47,20 @@ PATIENCE = 2.0  # seconds before progress is shown
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
+def pop_layout(given: dict[str, Any]) -> Layout:
+    """Remove the `layout_options` from the options given, and return them as a layout."""
+    separator = given.pop("separator")
+    separator = SEPARATORS.get(separator, separator)
+    decimal = given.pop("decimal")
+    for name, value in (("--separator", separator), ("--decimal", decimal)):
+        if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
+            raise UsageError(f"{name} {value!r} must be one ASCII character.")
+    if decimal not in (None, ".", ","):
+        raise UsageError(f"--decimal {decimal!r} is not a decimal mark; give '.' or ','.")
+    header, encoding = given.pop("header"), given.pop("encoding")
+    return Layout(given.pop("format_"), separator, header, decimal, encoding)
+
+
 @dataclass(frozen=True)
 class Reading:
     """Options for reading a file: its layout and the types of its columns."""
@@ -54,6 +68,34 @@ class Reading:
     layout: Layout
     columns: ColumnOptions
     stop_words: str | None = None  # the file of stop words, if one is given
+
+    @classmethod
+    def pop(cls, given: dict[str, Any]) -> Reading:
+        """Remove the `reading_options` from the options given, and return them."""
+        layout, words = pop_layout(given), given.pop("stop_words", "english")
+        text, file = STOP_WORDS.get(words), None
+        if text is None:
+            file = words
+            try:
+                text = Path(file).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                raise OpenError(
+                    f"--stop-words {file}: cannot read this file; give 'none', 'english' or a "
+                    "UTF-8 text file."
+                ) from None
+        columns = ColumnOptions(
+            target=given.pop("target"),
+            positive=given.pop("positive", None),
+            ignore=given.pop("ignore"),
+            numbers=given.pop("number"),
+            categories=given.pop("category"),
+            texts=given.pop("text", ()),
+            missing=given.pop("missing"),
+            min_count=given.pop("min_count", 1),
+            stop_words=frozenset(text.lower().split()),
+            decimal=layout.decimal,
+        )
+        return cls(layout, columns, file)
 
     def files(self, data: str | None) -> dict[str, str | None]:
         """Return the path of each input file, keyed by its name in messages (e.g. "the data")."""
@@ -187,66 +229,10 @@ def _add_options(function: F, options: tuple[Any, ...]) -> F:
     return function
 
 
-def layout_options(function: F) -> F:
-    """Add the options for the format, separator, header and encoding of a file."""
-
-    @functools.wraps(function)
-    def packed(**given: Any) -> Any:
-        return function(layout=_pop_layout(given), **given)
-
-    return cast(F, _add_options(packed, LAYOUT))
-
-
-def reading_options(function: F, columns: tuple[Any, ...] = COLUMNS) -> F:
-    """Add all options for reading a file to a command."""
-
-    @functools.wraps(function)
-    def packed(**given: Any) -> Any:
-        layout, words = _pop_layout(given), given.pop("stop_words", "english")
-        text, file = STOP_WORDS.get(words), None
-        if text is None:
-            file = words
-            try:
-                text = Path(file).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):
-                raise OpenError(
-                    f"--stop-words {file}: cannot read this file; give 'none', 'english' or a "
-                    "UTF-8 text file."
-                ) from None
-        requested = ColumnOptions(
-            target=given.pop("target"),
-            positive=given.pop("positive", None),
-            ignore=given.pop("ignore"),
-            numbers=given.pop("number"),
-            categories=given.pop("category"),
-            texts=given.pop("text", ()),
-            missing=given.pop("missing"),
-            min_count=given.pop("min_count", 1),
-            stop_words=frozenset(text.lower().split()),
-            decimal=layout.decimal,
-        )
-        return function(reading=Reading(layout, requested, file), **given)
-
-    return cast(F, _add_options(packed, (*columns, *LAYOUT)))
-
-
-regression_options = functools.partial(reading_options, columns=REGRESSORS)
+layout_options = functools.partial(_add_options, options=LAYOUT)
 kind_options = functools.partial(_add_options, options=(*KINDS, text_option))
-
-
-def _pop_layout(given: dict[str, Any]) -> Layout:
-    separator = given.pop("separator")
-    separator = SEPARATORS.get(separator, separator)
-    decimal = given.pop("decimal")
-    for name, value in (("--separator", separator), ("--decimal", decimal)):
-        if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n'):
-            raise UsageError(f"{name} {value!r} must be one ASCII character.")
-    if decimal not in (None, ".", ","):
-        raise UsageError(f"--decimal {decimal!r} is not a decimal mark; give '.' or ','.")
-    header, encoding = given.pop("header"), given.pop("encoding")
-    return Layout(given.pop("format_"), separator, header, decimal, encoding)
-
-
+reading_options = functools.partial(_add_options, options=(*COLUMNS, *LAYOUT))
+regression_options = functools.partial(_add_options, options=(*REGRESSORS, *LAYOUT))
 convert_option = click.option(
     "--convert/--no-convert",
     default=True,
@@ -259,19 +245,17 @@ proof_option = click.option(
 
 
 def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
-    """Return a decorator that turns a function into a command with examples in its help."""
+    """Return a decorator that makes a command with examples in its help and the option --json."""
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
     def decorate(function: Callable[..., int]) -> click.Command:
         about = COMMANDS[function.__name__]
-        return click.command(short_help=about, epilog=examples, context_settings=SETTINGS)(function)
+        make = click.command(short_help=about, epilog=examples, context_settings=SETTINGS)
+        made, about = make(function), "Print one JSON object and nothing else."
+        made.params.append(click.Option(["--json", "as_json"], is_flag=True, help=about))
+        return made
 
     return decorate
-
-
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."
-)
 
 
 def option(parameter: Parameter) -> str:

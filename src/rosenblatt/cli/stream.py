@@ -22,9 +22,9 @@ from rosenblatt.cli.shared import (
     as_argument,
     command,
     ignore_option,
-    json_option,
     kind_options,
     layout_options,
+    pop_layout,
     print_note,
     target_option,
 )
@@ -129,8 +129,7 @@ IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
 @click.option("--quiet", is_flag=True, help="Print no status line.")
 @kind_options
 @layout_options
-@json_option
-def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
+def stream(data: str, as_json: bool, **given: Any) -> int:
     """Predict the label of each line of DATA, then learn from its true label.
 
     DATA is a JSON lines, CSV, LIBSVM or Parquet file, compressed or not, or - for standard input.
@@ -153,7 +152,7 @@ def stream(data: str, layout: Layout, as_json: bool, **given: Any) -> int:
     or appended to with >>. If predictions go to a pipe, those since the last checkpoint are
     printed again. An incomplete last line is left for the next run.
     """
-    given["as_json"] = as_json
+    layout, given["as_json"] = pop_layout(given), as_json
     folder = None if given["checkpoint"] is None else CheckpointFolder(given["checkpoint"])
     _check_options(data, given, folder)
     with folder or nullcontext():

@@ -14,7 +14,6 @@ from rosenblatt.cli.shared import (
     Console,
     Reading,
     command,
-    json_option,
     needs_passes,
     reading_options,
     with_options,
@@ -49,8 +48,7 @@ LISTED_COLUMNS = 100  # columns named in a line; --json has all
     help="Repeat an exhaustive search through all classifiers if PROOF rests on one.",
 )
 @reading_options
-@json_option
-def verify(proof: str, data: str, again: bool, reading: Reading, as_json: bool) -> int:
+def verify(proof: str, data: str, again: bool, as_json: bool, **given: Any) -> int:
     """Check PROOF against DATA in exact arithmetic.
 
     PROOF is a file that --proof of `learn`, `separable` or `separation` wrote, or one with the
@@ -58,7 +56,7 @@ def verify(proof: str, data: str, again: bool, reading: Reading, as_json: bool) 
     first compared with DATA. The output names the rows and columns that the claim is about. The
     exit code is 0 if the proof holds and 1 if it does not.
     """
-    console = Console(as_json)
+    console, reading = Console(as_json), Reading.pop(given)
     keep_apart({"the proof": proof, "the data": data}, {})
     plan, claimed = read_proof(proof)
     source, claim = Source.find(data), claimed.claim

@@ -8,6 +8,7 @@ import socket
 import tempfile
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,7 +17,6 @@ from rosenblatt.cli.shared import (
     Console,
     Reading,
     command,
-    json_option,
     reading_options,
     report_plan,
 )
@@ -45,10 +45,7 @@ PAGE_MARK = b"<title>rosenblatt: watch the line turn</title>"  # identifies a pa
     help="Whether to open the page in a browser.",
 )
 @reading_options
-@json_option
-def watch(
-    data: str | None, save: str | None, browser: bool, reading: Reading, as_json: bool
-) -> int:
+def watch(data: str | None, save: str | None, browser: bool, as_json: bool, **given: Any) -> int:
     """Write a web page that animates the perceptron and pocket algorithms, and open it.
 
     The page shows every update on DATA, or on examples that you add by clicking. It is one HTML
@@ -57,7 +54,7 @@ def watch(
     """
     from rosenblatt.show.browser import own_data, page_html
 
-    console = Console(as_json)
+    console, reading = Console(as_json), Reading.pop(given)
     keep_apart(reading.files(data), {"the page": save})
     if save is not None:
         check_overwrite(save, PAGE_MARK, "a page", "give another name")
