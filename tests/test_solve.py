@@ -238,7 +238,7 @@ def test_ctrl_c_while_a_line_of_progress_is_removed_loses_nothing(algorithm):
     options = TrainingOptions(algorithm, time_limit=5.0, epochs=20)
     examples = Examples.from_arrays(X, np.arange(60) % 2)
     outcome = train_model(examples, options, None, Interrupted(), Deadline.after(5.0))
-    assert outcome.interrupted
+    assert outcome.reason == "interrupted"
     assert outcome.mistakes == len(outcome.hypothesis.mistakes(examples)) < 60
 
 

@@ -160,7 +160,7 @@ class Result:
             "bound on updates": outcome.bound,
             "mistakes": outcome.mistakes,
             "no line makes fewer mistakes than": outcome.lower_bound,
-            "interrupted": outcome.interrupted,
+            "interrupted": outcome.reason == "interrupted",
             "accuracy": None if self.evaluation is None else self.evaluation.to_json(),
         }
         if not self.data.blocks.in_memory:
@@ -298,7 +298,7 @@ class Result:
             "lower_bound": outcome.lower_bound,
             "optimal": self.optimal,
             "proved_by": self._proof_size or None,
-            "interrupted": outcome.interrupted,
+            "interrupted": outcome.reason == "interrupted",
             "cut_short": self.cut_short,
             "accuracy": None if self.evaluation is None else self.evaluation.to_json(),
             **({"not_tested": str(self.not_tested)} if self.not_tested else {}),
@@ -505,14 +505,14 @@ def solve(
         report("found", result.found())
         for sentence in result._warnings().values():
             report("warning", sentence)
-        if not outcome.interrupted:
+        if outcome.reason != "interrupted":
             result = _evaluate(result, separator, reading[1], evaluation, deadline, reporter)
         if "test" in (warnings := result._warnings()):
             report("warning", warnings["test"])
     if limit is not None and watch.seconds > limit and watch.not_counted >= MIN_SECONDS_REPORTED:
         took = f"compiling and loading took {watch.not_counted:.1f} s"
         reporter.note(f"{took}, which does not count toward the time limit.")
-    if outcome.interrupted and outcome.mistakes is not None:
+    if outcome.reason == "interrupted" and outcome.mistakes is not None:
         best = plural(outcome.mistakes, "mistake")
         reporter.note(f"interrupted; the best line so far is kept, with {best}.")
     return replace(result, steps=tuple(steps))
@@ -550,7 +550,7 @@ def _evaluate(
 
     def train(examples: Examples, share: Deadline) -> tuple[Hypothesis, bool]:
         outcome = train_model(examples, options, None, reporter, share)
-        if outcome.interrupted:
+        if outcome.reason == "interrupted":
             raise KeyboardInterrupt
         if outcome.algorithm == "PLA" and outcome.mistakes and separable:
             # If the budget of PLA ends first, use the w of the proof, as for all rows.

@@ -90,11 +90,6 @@ class Outcome:
     lower_bound: int = 0  # on the mistakes of any linear classifier
     proof: Proof | None = None  # of the lower bound
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the training."""
-        return self.reason == "interrupted"
-
 
 def train_model(
     blocks: Blocks,
@@ -327,7 +322,7 @@ def _train_pocket_first(
 ) -> Outcome:
     """Train the pocket in a share of the time; if it makes mistakes, call `train_next`."""
     first = _train_pocket(replace(task, deadline=task.deadline.share(share)))
-    if first.interrupted or not first.mistakes:
+    if first.reason == "interrupted" or not first.mistakes:
         return first
     if _too_late(task.blocks, task.deadline):
         return replace(first, reason="time_limit")

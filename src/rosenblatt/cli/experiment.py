@@ -11,13 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.shared import (
-    Console,
-    NumberRange,
-    bar,
-    command,
-    order_option,
-)
+from rosenblatt.cli.shared import Console, NumberRange, bar, command, order_option
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import experiment as run_experiment
 from rosenblatt.files import keep_apart

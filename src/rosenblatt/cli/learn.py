@@ -200,7 +200,7 @@ def learn(data: str | None, as_json: bool, **given: Any) -> int:
         console.result({**result.to_json(), **not_tested, **written})
     elif given["top"]:
         _show_weights(console, result, given["top"])
-    return INTERRUPTED if result.outcome.interrupted or result.not_tested == "interrupted" else 0
+    return INTERRUPTED if "interrupted" in (result.outcome.reason, result.not_tested) else 0
 
 
 def _show_weights(console: Console, result: Result, top: int) -> None:

@@ -8,12 +8,7 @@ from typing import Any
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.shared import (
-    Console,
-    command,
-    layout_options,
-    pop_layout,
-)
+from rosenblatt.cli.shared import Console, command, layout_options, pop_layout
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
 from rosenblatt.model import load

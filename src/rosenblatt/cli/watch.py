@@ -13,13 +13,7 @@ from typing import Any
 import click
 
 import rosenblatt.interrupts as interrupts
-from rosenblatt.cli.shared import (
-    Console,
-    Reading,
-    command,
-    reading_options,
-    report_plan,
-)
+from rosenblatt.cli.shared import Console, Reading, command, reading_options, report_plan
 from rosenblatt.files import check_overwrite, keep_apart, write_text
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_data
