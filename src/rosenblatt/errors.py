@@ -156,8 +156,7 @@ class RowNames:
         label = self.index[number - self.first]
         levels = []  # one, unless the index has several
         for one in label if isinstance(label, tuple) else [label]:
-            text = sanitize(str(one))
-            text = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+            text = shorten(str(one), LONGEST)
             levels.append(f'"{text}"' if isinstance(one, str) else text)
         return f"{number} ({', '.join(levels)})"
 
