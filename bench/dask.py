@@ -42,7 +42,7 @@ def examples(client: Any, n: int, d: int = 30, partitions: int = PARTITIONS) -> 
 
 def a_round(quick: bool) -> Iterator[Line]:
     """Time the same epochs from the same w on Dask and in two threads of one process."""
-    from rosenblatt.dask.mixing import run_epoch
+    from rosenblatt.dask.partitions import run_epoch
 
     n = 100_000 if quick else 2_000_000
     with cluster() as client:
@@ -70,21 +70,21 @@ class Rounds:
 
     def __init__(self, client: Any, n: int, d: int = 30, partitions: int = PARTITIONS) -> None:
         from rosenblatt.algorithms.pla import Budget, Rule
-        from rosenblatt.dask import mixing
-        from rosenblatt.dask.partitions import Partitions
+        from rosenblatt.dask import partitions as module
 
-        self.mixing = mixing
+        self.module = module
         self.X, self.y = examples(client, n, d, partitions)
-        self.partitions = Partitions(client, 300.0)
+        self.partitions = module.Partitions(client, 300.0)
         self.partitions.load(self.X, self.y, 1.0)
-        self.plan = mixing.MixingPlan(Rule(), Budget())
-        self.state, _ = mixing.run_round(self.partitions, self.plan, mixing.State(np.zeros(d + 1)))
+        self.plan = module.MixingPlan(Rule(), Budget())
+        begin = module.State(np.zeros(d + 1))
+        self.state, _ = module.run_round(self.partitions, self.plan, begin)
 
     def tasks(self) -> tuple[list[Any], ...]:
-        return self.mixing.plan_epochs(self.plan, self.state, len(self.partitions.names))
+        return self.module.plan_epochs(self.plan, self.state, len(self.partitions.names))
 
     def once(self) -> list[Any]:
-        return self.mixing.run_round(self.partitions, self.plan, self.state)[1]
+        return self.module.run_round(self.partitions, self.plan, self.state)[1]
 
     def at_home(self) -> list[Any]:
         """Return copies of the partitions in this process."""

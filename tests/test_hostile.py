@@ -253,7 +253,7 @@ def test_every_forged_checkpoint_is_refused_in_one_sentence(tmp_path):
 def test_a_forged_dask_state_is_refused_in_one_sentence(tmp_path):
     pytest.importorskip("dask")
     from rosenblatt.algorithms import Budget, Rule
-    from rosenblatt.dask.mixing import KIND, Checkpoint, MixingPlan, State
+    from rosenblatt.dask.partitions import KIND, Checkpoint, MixingPlan, State
 
     path, plan = tmp_path / "rounds.json", MixingPlan(Rule(), Budget())
     saved = Checkpoint(path, 1, {"columns": 2, "x0": 1.0}, (3,))

@@ -17,8 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.algorithms import descent
-from rosenblatt.algorithms.fewest import Gap, Search, try_starts
+from rosenblatt.algorithms.fewest import (
+    Board,
+    Gap,
+    Search,
+    descend,
+    new_line,
+    run_anneal,
+    run_step,
+    sprint,
+    try_starts,
+)
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.costs import Costs
 from rosenblatt.examples import Examples
@@ -138,7 +147,7 @@ def test_the_search_is_never_worse_than_its_start(xy, seed):
     start = np.random.default_rng(seed).integers(-3, 4, X.shape[1] + 1).astype(float)
     gap = Gap(examples, Search(0.05, rng=np.random.default_rng(seed)))
     gap.offer(start)
-    for engine in (try_starts, descent.sprint, descent.descend):
+    for engine in (try_starts, sprint, descend):
         engine(gap)
     assert gap.mistakes <= Judge(examples).alone(start)
     assert gap.mistakes == Judge(examples).alone(gap.w)
@@ -148,10 +157,10 @@ def test_a_line_search_counts_the_mistakes_of_every_interval():
     rng = np.random.default_rng(1)
     for _ in range(50):
         s, g, costs = rng.normal(size=30), rng.normal(size=30), rng.integers(1, 4, 30) * 1.0
-        line = descent.new_line(30, 0, 64)
+        line = new_line(30, 0, 64)
         line.s[:], line.g[:] = s, g
         f = costs[s <= 0].sum()
-        a, cost, met = descent.run_step(line, costs, 5.0, f, 1e-9, rng)
+        a, cost, met = run_step(line, costs, 5.0, f, 1e-9, rng)
         assert met == (np.abs(s) <= 5 * np.abs(g)).sum()
         assert cost == costs[s + a * g <= 0].sum()
         ends = np.sort(np.concatenate(([-5.0, 5.0], (-s / g)[np.abs(s / g) < 5])))
@@ -159,25 +168,16 @@ def test_a_line_search_counts_the_mistakes_of_every_interval():
         assert cost == min(costs[s + m * g <= 0].sum() for m in middles)
 
 
-def test_the_midpoint_of_an_interval_has_its_mistakes():
-    rng = np.random.default_rng(0)
-    rows, w = rng.normal(size=(40, 4)), rng.normal(size=4)
-    board = descent.Board(rows, np.ascontiguousarray(rows.T), np.ones(40))
-    middle = descent.move_to_center(board, w, rng)
-    assert not np.array_equal(middle, w)
-    assert np.array_equal(rows @ middle > 0, rows @ w > 0)
-
-
 @pytest.mark.slow_without_jit
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
 def test_large_data_improve_without_a_table_of_all_rows(kind, monkeypatch, ticking):
-    monkeypatch.setattr(descent, "BOARD_ENTRIES", 256 * 7)
+    monkeypatch.setattr("rosenblatt.algorithms.fewest.BOARD_ENTRIES", 256 * 7)
     X, y = noisy(5000, 6, noise=0.3)
     start = (X[:, 0] > 0) != (y > 0)
     X = {"dense": X, "sparse": sp.csr_array(X), "float32": X.astype(np.float32)}[kind]
     result = rb.fewest_mistakes(X, y, time_limit=2, random_state=0)
     assert result.mistakes < 0.6 * start.sum()
-    monkeypatch.setattr(descent, "BOARD_ENTRIES", 1)
+    monkeypatch.setattr("rosenblatt.algorithms.fewest.BOARD_ENTRIES", 1)
     wide = rb.fewest_mistakes(X, y, time_limit=2, random_state=0)
     assert wide.mistakes < 0.6 * start.sum()
 
@@ -383,10 +383,10 @@ def test_costs_are_exact_and_rounded_honestly(s):
 def test_a_long_search_on_few_rows_keeps_its_weights_finite():
     """With few sign changes, the search once looked farther until weights overflowed."""
     rows = np.array([[1.0, 0.5], [1.0, -0.5], [-1.0, 0.2]])
-    board = descent.Board(rows, np.ascontiguousarray(rows.T), np.ones(3))
-    line, w, best = descent.new_line(3, 2, 512), np.array([1.0, 0.0]), np.zeros(2)
+    board = Board(rows, np.ascontiguousarray(rows.T), np.ones(3))
+    line, w, best = new_line(3, 2, 512), np.array([1.0, 0.0]), np.zeros(2)
     reaches, rng = np.full(4, 0.05), np.random.default_rng(0)
     for _ in range(10):
-        descent.run_anneal(board, line, w, best, (0.0, 0.3, 0.2, 20_000, 40), reaches, rng)
+        run_anneal(board, line, w, best, (0.0, 0.3, 0.2, 20_000, 40), reaches, rng)
     assert np.isfinite(w).all()
     assert w.any()

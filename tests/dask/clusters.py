@@ -29,7 +29,9 @@ QUICK = {
 def local_cluster(workers=2):
     """A client of a LocalCluster of processes."""
     with dask.config.set(QUICK):
-        get_mp_context().set_forkserver_preload(["distributed", "numba", "rosenblatt.dask.mixing"])
+        get_mp_context().set_forkserver_preload(
+            ["distributed", "numba", "rosenblatt.dask.partitions"]
+        )
         with (
             LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,

@@ -18,7 +18,7 @@ from dask.distributed import Client
 from strategies import with_margin
 
 from rosenblatt.dask import ClusterError, Perceptron
-from rosenblatt.dask.mixing import KIND
+from rosenblatt.dask.partitions import KIND
 from rosenblatt.files import read_checksummed
 
 pytestmark = [

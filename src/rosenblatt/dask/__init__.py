@@ -30,17 +30,21 @@ import rosenblatt.algorithms as algorithms
 import rosenblatt.checks as checks
 import rosenblatt.estimators as estimators
 from rosenblatt.clock import StatusLine
-from rosenblatt.dask.mixing import Checkpoint, MixingPlan, Round, State, mix
 from rosenblatt.dask.partitions import (
+    Checkpoint,
     ClusterError,
+    MixingPlan,
     Partitions,
+    Round,
+    State,
     check_columns,
     frame_partitions,
     is_frame,
+    mix,
     read_frame,
     split_column,
 )
-from rosenblatt.estimators.inseparable import PocketParameters
+from rosenblatt.estimators import PocketParameters
 from rosenblatt.estimators.perceptron import LinearClassifier, PlaParameters
 from rosenblatt.evidence.proof import Proof, refuse_other_data
 from rosenblatt.evidence.separability import separability_of
@@ -254,7 +258,7 @@ class OnCluster(LinearClassifier):
         seed = 0 if rule.rng is None else int(rule.rng.integers(2**62))
         # Workers create their own random generators from the seed.
         rule = algorithms.Rule(rule.order, rule.zero, rule.eta)
-        return MixingPlan(rule, self._budget(), self.mixing == "mistakes", seed)
+        return MixingPlan(rule, self._budget(), self.mixing, seed)
 
     def _remember(self, template: Examples, state: State, reason: str, pocket: bool) -> None:
         """Set the fitted attributes from the final state of training."""

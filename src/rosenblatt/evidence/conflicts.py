@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.descent import augmented_weights, scaling_of, signed_rows
+from rosenblatt.algorithms.fewest import augmented_weights, scaling_of, signed_rows
 from rosenblatt.engine import UNCOUNTED, Kernel, helpers
 from rosenblatt.examples import Examples
 

@@ -8,7 +8,7 @@ it where its work takes no time. To add one, append it to `ENGINES`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells
-from rosenblatt.algorithms.descent import descend, sprint
 from rosenblatt.algorithms.faces import clear_denominators
-from rosenblatt.algorithms.fewest import Engine, Gap, Search, try_starts
-from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch
+from rosenblatt.algorithms.fewest import Gap, Search, descend, sprint, try_starts
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch, now
 from rosenblatt.costs import Costs
 from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.checker import CELLS
@@ -137,7 +136,7 @@ class FewestMistakesResult:
 
 
 def fewest_of(
-    examples: Examples, search: Search, engines: Sequence[Engine] | None = None
+    examples: Examples, search: Search, engines: Sequence[Callable[[Gap], None]] | None = None
 ) -> FewestMistakesResult:
     """Search for weights with few mistakes, and prove a lower bound on mistakes.
 
@@ -248,7 +247,7 @@ def bound_many_rows(gap: Gap) -> None:
         bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
 
-ENGINES: tuple[Engine, ...] = (
+ENGINES = (
     try_starts,
     decide_few_rows,
     enumerate_few_points,
@@ -401,7 +400,9 @@ def _widen_margin(gap: Gap) -> None:
         return
     found = separability_of(Examples(X, examples.y[rows], examples.labels, None, 0.0))
     if found.weights is not None:
-        gap.replace(examples.add_slot(found.weights))
+        w = examples.add_slot(found.weights)
+        if np.isfinite(w).all() and gap.cost_of(w) <= gap.cost:
+            gap.w = w
 
 
 def _make_result(gap: Gap) -> FewestMistakesResult:
@@ -423,5 +424,5 @@ def _make_result(gap: Gap) -> FewestMistakesResult:
         proof,
         gap.judge.wrong(gap.w),
         reason,
-        (*gap.history, (gap.seconds, gap.mistakes, bound)),
+        (*gap.history, (now() - gap.begun, gap.mistakes, bound)),
     )
