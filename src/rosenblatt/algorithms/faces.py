@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -49,14 +49,10 @@ class Arrangement:
         self.dimension = len(self.rows[0]) if self.rows else 0
         largest = max((abs(v) for z in self.rows for v in z), default=0)
         p = max(0, self.dimension - 2)
+        self.n_faces = math.comb(len(self.rows), p)  # number of sets that `pivots` yields
         # Entries of `complement` are minors of p pivots; a product with a row sums D of them.
         self.plain = math.factorial(p) * largest ** (p + 1) * self.dimension < PLAIN
         self.table = np.array(self.rows, dtype=np.int64 if self.plain else object)
-
-    @property
-    def n_faces(self) -> int:
-        """Number of sets of rows to try as pivots (rows with the score 0), see `pivots`."""
-        return math.comb(len(self.rows), max(0, self.dimension - 2))
 
     def pivots(self) -> Iterator[tuple[int, ...]]:
         """Yield all sets of d - 2 rows; fixing their scores at 0 leaves a plane of weights.
@@ -128,8 +124,7 @@ def fewest(arrangement: Arrangement, below: int) -> tuple[int, Weights] | None:
     return best
 
 
-@dataclass(frozen=True)
-class Arc:
+class Arc(NamedTuple):
     """Range of directions of w in a plane for which the mistakes stay the same."""
 
     cost: int
@@ -159,7 +154,11 @@ class Circle:
         if `plain`, different quotients are also different floats.
         """
         crossing = np.flatnonzero(self.a != 0)
-        quotients = _quotients(self.b[crossing], self.a[crossing])
+        p, q = self.b[crossing], self.a[crossing]
+        try:
+            quotients = np.asarray(p / q, dtype=np.float64)
+        except OverflowError:
+            quotients = np.array([_quotient(*pair) for pair in zip(p, q, strict=True)])
         sorting = np.argsort(quotients, kind="stable")
         order, quotients = crossing[sorting], quotients[sorting]
         wrong = (self.a < 0) | ((self.a == 0) & (self.b < 0))
@@ -230,9 +229,9 @@ class Directions:
         self.examples = examples
         kept = examples.kept.astype(np.intp)
         X = to_dense(examples.X[kept]).astype(np.float64)
-        self.columns = [_Column.centered(x, examples.x0) for x in X.T]
+        self.columns = [_make_column(x, centered=bool(examples.x0)) for x in X.T]
         if examples.x0:
-            self.columns.insert(0, _Column.constant(examples.x0, len(kept)))
+            self.columns.insert(0, _make_column(np.full(len(kept), examples.x0), centered=False))
         costs = Costs.of(examples).each[kept]
         finest = max(column.places for column in self.columns)
         shifts = [finest - column.places for column in self.columns]
@@ -241,7 +240,15 @@ class Directions:
         for row, y, cost in zip(table, examples.y[kept].tolist(), costs.tolist(), strict=True):
             z = _divide_by_gcd([y * v << shift for v, shift in zip(row, shifts, strict=True)])
             each[z] = each.get(z, 0) + cost
-        merged, self.always = _merge_opposite(each)
+        # Every w misclassifies each row of zeros, and at least one of two opposite rows.
+        self.always = each.pop((0,) * len(self.columns), 0)
+        merged: dict[Vector, int] = {}
+        for z, cost in each.items():
+            opposite = tuple(-v for v in z)
+            against = each.get(opposite, 0)
+            if cost > against or (cost == against and z > opposite):
+                merged[z] = cost - against
+                self.always += against
         self.rows = [z for z, cost in merged.items() if cost]
         self.cancelled = [z for z, cost in merged.items() if not cost]
         self.independent = independent_columns(self.rows)
@@ -268,52 +275,27 @@ class Directions:
         return [raw[0] - sum(middles, Fraction(0)) / Fraction(self.examples.x0), *raw[1:]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """Feature column minus its median, as exact integer multiples of a unit."""
+class _Column(NamedTuple):
+    """Feature column, perhaps minus its median, as exact integer multiples of a unit."""
 
     values: list[int]
     places: int  # binary places of the unit
-    middle: Fraction  # the median
+    middle: Fraction  # the median; 0 if the column is not centered
     unit: Fraction  # close to the spread of the column
 
-    @classmethod
-    def constant(cls, x0: float, n: int) -> _Column:
-        unit = Fraction(2) ** math.frexp(x0)[1]
-        value = Fraction(x0) / unit
-        return cls([value.numerator] * n, value.denominator.bit_length() - 1, Fraction(0), unit)
 
-    @classmethod
-    def centered(cls, x: Floats, x0: float) -> _Column:
-        middle = Fraction(0)
-        if x0:  # the median, as a fraction because the sum of two floats may overflow
-            ends = (len(x) - 1) // 2, len(x) // 2
-            low, high = np.partition(x, ends)[list(ends)].tolist()
-            middle = (Fraction(low) + Fraction(high)) / 2
-        ratios = [v.as_integer_ratio() for v in x.tolist()]
-        places = (
-            max((q.bit_length() for _, q in (*ratios, middle.as_integer_ratio())), default=1) - 1
-        )
-        centre = int(middle * 2**places)
-        values = [(p << places - q.bit_length() + 1) - centre for p, q in ratios]
-        exponent = max((abs(v).bit_length() for v in values), default=0) - places
-        return cls(values, places + exponent, middle, Fraction(2) ** exponent)
-
-
-def _merge_opposite(each: dict[Vector, int]) -> tuple[dict[Vector, int], int]:
-    """Merge opposite rows z and -z; return the costs of the rows left, and the unavoidable cost.
-
-    Every w misclassifies at least one of two opposite rows, and each row of zeros.
-    """
-    always = each.pop((0,) * len(next(iter(each), ())), 0)
-    merged: dict[Vector, int] = {}
-    for z, cost in each.items():
-        opposite = tuple(-v for v in z)
-        against = each.get(opposite, 0)
-        if cost > against or (cost == against and z > opposite):
-            merged[z] = cost - against
-            always += against
-    return merged, always
+def _make_column(x: Floats, centered: bool) -> _Column:
+    middle = Fraction(0)
+    if centered:  # the median, as a fraction because the sum of two floats may overflow
+        ends = (len(x) - 1) // 2, len(x) // 2
+        low, high = np.partition(x, ends)[list(ends)].tolist()
+        middle = (Fraction(low) + Fraction(high)) / 2
+    ratios = [v.as_integer_ratio() for v in x.tolist()]
+    places = max(q.bit_length() for _, q in (*ratios, middle.as_integer_ratio())) - 1
+    center = int(middle * 2**places)
+    values = [(p << places - q.bit_length() + 1) - center for p, q in ratios]
+    exponent = max((abs(v).bit_length() for v in values), default=0) - places
+    return _Column(values, places + exponent, middle, Fraction(2) ** exponent)
 
 
 def dot(a: Iterable[Any], b: Iterable[Any]) -> Any:
@@ -378,15 +360,8 @@ def to_unit_length(z: Vector) -> Floats:
     return result
 
 
-def _quotients(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide integers elementwise into correctly rounded floats, infinite on overflow."""
-    try:
-        return np.asarray(above / below, dtype=np.float64)
-    except OverflowError:
-        return np.array([_quotient(p, q) for p, q in zip(above, below, strict=True)])
-
-
 def _quotient(above: int, below: int) -> float:
+    """Divide integers into a correctly rounded float, infinite on overflow."""
     try:
         return above / below
     except OverflowError:
