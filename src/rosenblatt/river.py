@@ -84,37 +84,12 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         self.online = OnlinePerceptron(**given)
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
-        """Learn from one labeled example.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        y
-            A label.
-        """
         self.online.learn_one(x, y)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """Predict the label of one example, or None before any label is known.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        """
         return self.online.predict_one(x)
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn from the rows of a frame, one after another.
-
-        Parameters
-        ----------
-        X
-            A frame of features.
-        y
-            Their labels.
-        """
         self.online.learn_many(X, y)
 
     def predict_many(self, X: Any) -> Any:
@@ -135,21 +110,9 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
         return pandas.Series(labels, index=getattr(X, "index", None))
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """Raise NotImplementedError: a perceptron has no probabilities.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        """
+        """Raise NotImplementedError: a perceptron has no probabilities."""
         raise NotImplementedError(NO_PROBABILITIES)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Raise NotImplementedError: a perceptron has no probabilities.
-
-        Parameters
-        ----------
-        X
-            A frame of features.
-        """
+        """Raise NotImplementedError: a perceptron has no probabilities."""
         raise NotImplementedError(NO_PROBABILITIES)

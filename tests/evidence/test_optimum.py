@@ -42,7 +42,7 @@ def enumerate_alone(gap):
 ALONE = {
     "enumeration": enumerate_alone,
     "tree": lambda gap: hittingset.narrow_by_hitting_sets(gap, NEVER),
-    "disjoint sets": optimum.bound_quickly,
+    "disjoint sets": optimum.bound_by_disjoint,
     "search": optimum.descend,
 }
 

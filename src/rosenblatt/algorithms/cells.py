@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.engine as engine
 from rosenblatt.algorithms.faces import Directions, Vector, dot, round_to_floats, to_unit_length
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.simplices import (
@@ -53,9 +52,6 @@ SHORT = 2.0**-8  # shorter projected rows are projected again, exactly
 LEAST_SPREAD = 2.0**-12  # ratio of spreads in two directions below which they are not equalized
 GRAIN = 2.0**10
 PART = 4  # times that each first simplex is halved, to give the threads parts
-TURN_CUTS = 4  # number of cuts that take as long as turning w around one pivot
-FEWEST_CUTS = 1000
-PLAIN_CUTS = 50  # number of cuts where kernels are not compiled
 AT_ONCE = 16  # pivots in one task of a thread
 MOMENT = 0.05  # seconds between two checks of the time
 
@@ -147,12 +143,6 @@ class Flat:
     def dimension(self) -> int:
         return len(self.rows)
 
-    @classmethod
-    def of_all(cls, rows: list[Vector]) -> Flat:
-        """Create the space of all weights, in which no row's score is fixed at 0 yet."""
-        Z = np.array([to_unit_length(z) for z in rows]).T.copy()
-        return cls((), np.eye(len(Z)), Z, ROUNDED)
-
     def fix(self, n: int, exact: list[Vector]) -> Flat:
         """Fix the score of row n at 0: return the part of the subspace orthogonal to this row.
 
@@ -232,10 +222,9 @@ class Enumeration:
         self.costs = np.array([c // self.unit for c in costs.tolist()], dtype=np.int64)
         self.rows = equalize(self.arrangement.rows)
         self.halt = np.zeros(1, dtype=np.bool_)  # kernels check this flag, too
-        self.cuts = {2: (1, TURN_CUTS)}  # by dimension: number of calls and number of cuts
         few = self.arrangement.n_faces * len(self.rows) <= FEW_CROSSINGS
-        # With few crossings, turning w is fast enough without cutting simplices, if compiled.
-        self.cut = not (few and self.arrangement.dimension <= 4 and engine.compiles())
+        # With few crossings, turning w is fast enough without cutting simplices.
+        self.cut = not (few and self.arrangement.dimension <= 4)
 
     @property
     def mistakes(self) -> float:
@@ -260,13 +249,13 @@ class Enumeration:
             for each in self.arrangement.pivots():
                 self._examine(each)
             return True
-        flat = Flat.of_all(self.rows)
+        Z = np.array([to_unit_length(z) for z in self.rows]).T.copy()
+        flat = Flat((), np.eye(len(Z)), Z, ROUNDED)
         if self.cut:  # all threads mark rows together
-            marks, nodes = self._initial_marks(flat), np.zeros(1, dtype=np.int64)
-            self._each([nodes], lambda one: one.put(0, self._patience(flat, marks)))
+            marks = self._initial_marks(flat)
             parts = range(2**flat.dimension << PART)
-            self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART), nodes))
-            pivots = [int(n) for n in np.flatnonzero(marks == FOUND)]
+            self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART)))
+            pivots = np.flatnonzero(marks == FOUND).tolist()
         else:
             pivots = self._next_pivots(flat)
         if dimension == 3:
@@ -335,39 +324,21 @@ class Enumeration:
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
         return marks
 
-    def _mark(
-        self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int], nodes: Any
-    ) -> None:
+    def _mark(self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int]) -> None:
         """Mark rows worth trying as the next pivot, by searching some or all of the subspace.
 
         Their hyperplanes may touch a cell that costs less than the best so far.
         """
         bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
-        cuts = run_mark(flat.rows, self.costs, marks, bound, parts, nodes, self.halt, workspace)
-        times, before = self.cuts.get(flat.dimension, (0, 0))
-        self.cuts[flat.dimension] = times + 1, before + cuts
-
-    def _patience(self, flat: Flat, marks: NDArray[np.int8]) -> int:
-        """Return how often to halve simplices before trying every row as a pivot is faster."""
-        if not engine.compiles():
-            return PLAIN_CUTS
-        candidates = np.flatnonzero(marks == 0)
-        if flat.dimension - 1 not in self.cuts and len(candidates):
-            self._next_pivots(flat.fix(int(candidates[len(candidates) // 2]), self.rows))
-        times, cuts = self.cuts.get(flat.dimension - 1, (1, 0))
-        return FEWEST_CUTS + len(candidates) * cuts // times
+        run_mark(flat.rows, self.costs, marks, bound, parts, self.halt, workspace)
 
     def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return the rows worth trying as the next pivot (a row whose score is fixed at 0).
-
-        Their hyperplanes may touch a cell that costs less than the best so far.
-        """
+        """Return the rows worth trying as the next pivot (a row whose score is fixed at 0)."""
         marks = self._initial_marks(flat)
-        if not self.cut:
-            return [int(n) for n in np.flatnonzero(marks == 0)]
-        nodes = np.array([self._patience(flat, marks)])
-        self._mark(flat, marks, (0, 2**flat.dimension, 0), nodes)
-        return [int(n) for n in np.flatnonzero(marks == FOUND)]
+        if self.cut:
+            self._mark(flat, marks, (0, 2**flat.dimension, 0))
+        candidates: list[int] = np.flatnonzero(marks == (FOUND if self.cut else 0)).tolist()
+        return candidates
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
         """Try each row of `pivots` as the last pivot, unless it cannot lead to a lower cost.

@@ -208,17 +208,17 @@ def choose_edge(corners, scores, size):
     return a, b
 
 
-def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
+def mark(rows, costs, marks, bound, parts, halt, workspace):
     """Mark rows whose hyperplane may border a cell where mistakes cost less than a limit.
 
     It meets a simplex of weights that may contain such a cell. Simplices begin with those of the
     axes and are halved repeatedly. A part is one of the first simplices with a path of halves to
-    begin with. After `nodes` cuts no more are made.
+    begin with.
     """
     (m, N), (limit, error), (first, last, path) = rows.shape, bound, parts
     (scores, which, corners, sides, known), scratch = workspace
     deepest = len(known) - 1
-    total = used = 0
+    total = 0
     for n in range(N):
         total += costs[n]
     margin = LARGEST_TERM * 2.0**-50 * N * total  # rounding error of sums
@@ -239,8 +239,6 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
                 seen = (part >> (m + level)) & 1
                 known[level, 2] = 2  # the other half belongs to another part
             a, b = sides[level, seen], sides[level, 1 - seen]
-            used += 1
-            nodes[0] -= 1
             halve(old, new, size, (a, b), scratch)
             left = which[level], which[level + 1]
             size, wrong, news = sort_out(old, new, (size, b), left, costs, marks, error, scratch)
@@ -250,7 +248,7 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
             more = relax(new, size, scratch, error, margin, limit - wrong) if size > LEAF else 0
             if wrong + more >= limit:
                 continue
-            if size <= LEAF or level + 1 == deepest or nodes[0] <= 0:
+            if size <= LEAF or level + 1 == deepest:
                 for i in range(size):
                     if marks[which[level + 1, i]] == 0:
                         marks[which[level + 1, i]] = FOUND
@@ -262,7 +260,6 @@ def mark(rows, costs, marks, bound, parts, nodes, halt, workspace):
             for v in range(m):
                 corners[level, b, v] = 0.5 * (corners[level, a, v] + corners[level, b, v])
             known[level, 0], known[level, 1], known[level, 2] = size, wrong, 0
-    return used
 
 
 def begin_with(rows, part, scores, which, corners):

@@ -53,10 +53,8 @@ STALLED_GAIN = 0.01
 LAST, ROOT_LAST = 3, 20  # number of these last rounds at a node, and at the root
 NEAR = 1e-6
 REPORT_SECONDS = 0.5  # between two reports from the root
-SPARE = 2  # conflicts per row that the master problem keeps; the others wait in the pool
+MOST_CONFLICTS = 2  # per row, plus 100: with more, the master problem drops those it does not need
 MOST_TRIALS = 1000  # integral hitting sets tried at one node before the search gives up
-AT_ONCE = 64  # maximum number of conflicts taken from the pool at a time
-MISSED = 0.02  # a conflict counts as hit if x over its rows sums to at least 1 minus this
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +123,7 @@ class Node:
 
 
 class Master:
-    """Linear program for the cheapest fractional hitting set of the known conflicts.
-
-    All known conflicts are in a pool; those that the solution x misses become constraints.
-    """
+    """Linear program for the cheapest fractional hitting set of the known conflicts."""
 
     def __init__(self, costs: Floats) -> None:
         import highspy
@@ -142,8 +137,6 @@ class Master:
         self.all = np.arange(self.n, dtype=np.int32)
         highs.addVars(self.n, np.zeros(self.n), np.full(self.n, highspy.kHighsInf))
         highs.changeColsCost(self.n, self.all, costs)
-        self.pool: dict[Set, None] = {}
-        self.rows = self.starts = np.empty(0, dtype=np.int32)  # rows of all conflicts in the pool
         self.refused: set[Set] = set()  # sets of rows that are conflicts only in floats
         self.sets: dict[Set, None] = {}  # conflicts that are constraints, in their order
         self.x, self.value = np.zeros(self.n), 0.0
@@ -155,12 +148,9 @@ class Master:
         sets = [rows for rows in new if rows not in self.sets]
         if not sets:
             return False
-        unknown = [rows for rows in sets if rows not in self.pool]
-        self.pool.update(dict.fromkeys(unknown))
-        rows, starts = _join_sets(unknown)
-        self.starts = np.append(self.starts, starts + np.int32(len(self.rows)))
-        self.rows = np.append(self.rows, rows)
-        rows, starts = _join_sets(sets)
+        sizes = np.array([len(rows) for rows in sets], dtype=np.int32)
+        starts = np.cumsum(sizes, dtype=np.int32) - sizes
+        rows = np.fromiter(chain(*sets), np.int32)
         ones, infinite = np.ones(len(sets)), np.full(len(sets), self.highspy.kHighsInf)
         self.highs.addRows(len(sets), ones, infinite, len(rows), starts, rows, np.ones(len(rows)))
         self.sets.update(dict.fromkeys(sets))
@@ -175,8 +165,6 @@ class Master:
     def refuse(self, rows: Set) -> None:
         """Remove a set of rows that is no conflict, and never use it again."""
         self.refused.add(rows)
-        self.pool.pop(rows, None)
-        self.rows, self.starts = _join_sets(list(self.pool))
         self.drop([j for j, other in enumerate(self.sets) if other == rows])
 
     def fix(self, node: Node) -> None:
@@ -191,33 +179,21 @@ class Master:
 
         Raises OutOfTimeError once the deadline is over.
         """
-        status = self.highspy.HighsModelStatus
-        while True:
-            deadline.check()
-            if math.isfinite(deadline.left):
-                until = self.highs.getRunTime() + max(deadline.left, 0.01)
-                self.highs.setOptionValue("time_limit", until)
-            self.highs.run()
-            ended = self.highs.getModelStatus()
-            if ended == status.kInfeasible:
-                return False
-            if ended != status.kOptimal:
-                raise OutOfTimeError
-            solution = self.highs.getSolution()
-            self.x = np.clip(np.array(solution.col_value), 0.0, 1.0)
-            self.u = dict(zip(self.sets, solution.row_dual, strict=True))
-            self.value = float(self.highs.getInfo().objective_function_value)
-            hit = np.add.reduceat(self.x[self.rows], self.starts)
-            order = np.argsort(hit, kind="stable")[:AT_ONCE]
-            pool = list(self.pool)
-            if not self.add([pool[j] for j in order[hit[order] < 1.0 - MISSED]]):
-                return True
-
-
-def _join_sets(sets: Sequence[Set]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Concatenate sets of rows into one array; return it, and where each set starts in it."""
-    sizes = np.array([len(rows) for rows in sets], dtype=np.int32)
-    return np.fromiter(chain(*sets), np.int32), np.cumsum(sizes, dtype=np.int32) - sizes
+        deadline.check()
+        if math.isfinite(deadline.left):
+            until = self.highs.getRunTime() + max(deadline.left, 0.01)
+            self.highs.setOptionValue("time_limit", until)
+        self.highs.run()
+        status, ended = self.highspy.HighsModelStatus, self.highs.getModelStatus()
+        if ended == status.kInfeasible:
+            return False
+        if ended != status.kOptimal:
+            raise OutOfTimeError
+        solution = self.highs.getSolution()
+        self.x = np.clip(np.array(solution.col_value), 0.0, 1.0)
+        self.u = dict(zip(self.sets, solution.row_dual, strict=True))
+        self.value = float(self.highs.getInfo().objective_function_value)
+        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,7 +296,7 @@ class HittingSetSearch:
                 break
             if not self._add_violated(self.master.x):
                 break
-            if len(self.master.sets) > SPARE * self.master.n + 100:  # drop what is not tight
+            if len(self.master.sets) > MOST_CONFLICTS * self.master.n + 100:
                 hit = np.array(self.master.highs.getSolution().row_value)
                 self.master.drop(np.flatnonzero(hit > 1.0 + NEAR).tolist())
         return False

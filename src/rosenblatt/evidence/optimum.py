@@ -187,14 +187,6 @@ def hit_few_conflicts(gap: Gap) -> None:
         narrow_by_hitting_sets(gap, NEVER, FREE_NODES)
 
 
-def bound_quickly(gap: Gap) -> None:
-    """Raise the lower bound on the mistakes by conflicts that take no time to find.
-
-    Equal rows with different labels are such conflicts.
-    """
-    bound_by_disjoint(gap, NOW)
-
-
 def enumerate_cells(gap: Gap) -> None:
     """Find the fewest mistakes, with few features, by enumerating all cells of weights.
 
@@ -208,7 +200,7 @@ def enumerate_cells(gap: Gap) -> None:
     if long and suits_hitting_sets(gap.examples):
         narrow_by_hitting_sets(gap, gap.deadline.share(HITTING_SHARE))
     if gap.goes_on:
-        _enumerate(gap, gap.deadline.share(CELLS_SHARE), bounds_first=long)
+        _enumerate(gap, gap.deadline.share(CELLS_SHARE))
 
 
 def hit_conflicts(gap: Gap) -> None:
@@ -247,24 +239,10 @@ def bound_many_rows(gap: Gap) -> None:
         bound_by_disjoint(gap, gap.deadline.share(DISJOINT_SHARE))
 
 
-ENGINES = (
-    try_starts,
-    decide_few_rows,
-    enumerate_few_points,
-    hit_few_conflicts,
-    bound_quickly,
-    enumerate_cells,
-    hit_conflicts,
-    sprint,
-    bound_many_rows,
-    descend,
-)
-
-
-def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> None:
+def _enumerate(gap: Gap, deadline: Deadline) -> None:
     """Enumerate all cells of the weight space, then search for conflicts to prove the result.
 
-    With `bounds_first`, the cells of low cost are enumerated before: all of them may take too
+    With many features, the cells of low cost are enumerated before: all of them may take too
     long. The search for conflicts takes as long as the enumeration took, or until the deadline.
     """
     examples, watch, threads = gap.examples, Stopwatch(), gap.search.threads
@@ -273,7 +251,7 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
         gap.report(0)
         return deadline.over
 
-    if bounds_first:
+    if examples.d >= LONG_ENUMERATION:
         for bound in cells_bounds(examples, gap.cost, over, threads):
             if bound > gap.bound:
                 gap.raise_bound(
@@ -308,7 +286,7 @@ def _enumerate(gap: Gap, deadline: Deadline, *, bounds_first: bool = False) -> N
 DisjointConflict = tuple[Conflict, int, tuple[tuple[int, ...], ...]]  # with cost and duplicates
 
 
-def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
+def bound_by_disjoint(gap: Gap, deadline: Deadline = NOW) -> None:
     """Raise the lower bound on the mistakes by conflicts that share no row.
 
     Every w makes a mistake in each of them. Whatever the deadline, equal rows with different labels
@@ -327,6 +305,20 @@ def bound_by_disjoint(gap: Gap, deadline: Deadline) -> None:
         proof = partial(Proof.of_mistakes, examples, bound, conflicts, duplicates=groups)
         if bound > gap.bound:
             gap.raise_bound(bound, proof, exhausted=bound >= gap.cost)
+
+
+ENGINES = (
+    try_starts,
+    decide_few_rows,
+    enumerate_few_points,
+    hit_few_conflicts,
+    bound_by_disjoint,
+    enumerate_cells,
+    hit_conflicts,
+    sprint,
+    bound_many_rows,
+    descend,
+)
 
 
 def _find_disjoint(examples: Examples, w: Floats, deadline: Deadline) -> Iterator[DisjointConflict]:
