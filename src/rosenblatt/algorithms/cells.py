@@ -251,13 +251,7 @@ class Enumeration:
             return True
         Z = np.array([to_unit_length(z) for z in self.rows]).T.copy()
         flat = Flat((), np.eye(len(Z)), Z, ROUNDED)
-        if self.cut:  # all threads mark rows together
-            marks = self._initial_marks(flat)
-            parts = range(2**flat.dimension << PART)
-            self._each(parts, lambda part: self._mark(flat, marks, (part, part + 1, PART)))
-            pivots = np.flatnonzero(marks == FOUND).tolist()
-        else:
-            pivots = self._next_pivots(flat)
+        pivots = self._next_pivots(flat)
         if dimension == 3:
             some = [pivots[k : k + AT_ONCE] for k in range(0, len(pivots), AT_ONCE)]
             self._each(some, lambda few: self._turn(flat, few))
@@ -318,27 +312,26 @@ class Enumeration:
                 return
             self._fix(flat, k)
 
-    def _initial_marks(self, flat: Flat) -> NDArray[np.int8]:
-        """Mark rows that cannot be the next pivot: those up to the last pivot, and zero rows."""
+    def _next_pivots(self, flat: Flat) -> list[int]:
+        """Return the rows worth trying as the next pivot (a row whose score is fixed at 0).
+
+        They come after the last pivot, and their hyperplanes may touch a cell that costs less than
+        the best so far.
+        """
         marks = np.where(flat.rows.any(axis=0), 0, KNOWN).astype(np.int8)
         marks[: flat.pivots[-1] + 1 if flat.pivots else 0] = KNOWN
-        return marks
 
-    def _mark(self, flat: Flat, marks: NDArray[np.int8], parts: tuple[int, int, int]) -> None:
-        """Mark rows worth trying as the next pivot, by searching some or all of the subspace.
+        def mark(parts: tuple[int, int, int]) -> None:
+            bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
+            run_mark(flat.rows, self.costs, marks, bound, parts, self.halt, workspace)
 
-        Their hyperplanes may touch a cell that costs less than the best so far.
-        """
-        bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
-        run_mark(flat.rows, self.costs, marks, bound, parts, self.halt, workspace)
-
-    def _next_pivots(self, flat: Flat) -> list[int]:
-        """Return the rows worth trying as the next pivot (a row whose score is fixed at 0)."""
-        marks = self._initial_marks(flat)
-        if self.cut:
-            self._mark(flat, marks, (0, 2**flat.dimension, 0))
-        candidates: list[int] = np.flatnonzero(marks == (FOUND if self.cut else 0)).tolist()
-        return candidates
+        simplices = 2**flat.dimension
+        if self.cut and flat.pivots:
+            mark((0, simplices, 0))
+        elif self.cut:  # all threads mark rows together
+            self._each(range(simplices << PART), lambda part: mark((part, part + 1, PART)))
+        pivots: list[int] = np.flatnonzero(marks == (FOUND if self.cut else 0)).tolist()
+        return pivots
 
     def _turn(self, flat: Flat, pivots: list[int]) -> None:
         """Try each row of `pivots` as the last pivot, unless it cannot lead to a lower cost.
