@@ -109,7 +109,7 @@ def test_thirds_of_a_weight_are_solved_exactly(xy):
 def test_equal_rows_are_merged_and_cost_their_sum():
     X = np.array([[0.0], [1.0], [2.0], [0.0], [1.0], [-0.0], [2.0]])
     y = np.array([0, 1, 0, 0, 1, 0, 0])
-    distinct = DistinctRows.of(Examples.from_arrays(X, y))
+    distinct = DistinctRows(Examples.from_arrays(X, y))
     assert distinct.groups == ((0, 3, 5), (1, 4), (2, 6))
     assert distinct.costs == [3, 2, 2]
     gap = solved(X, y)
@@ -119,14 +119,14 @@ def test_equal_rows_are_merged_and_cost_their_sum():
 
 def test_opposite_rows_and_rows_of_zeros_are_conflicts():
     X = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 0.0], [3.0, 1.0]])
-    distinct = DistinctRows.of(Examples.from_arrays(X, [0, 1, 1, 0], x0=0.0))
+    distinct = DistinctRows(Examples.from_arrays(X, [0, 1, 1, 0], x0=0.0))
     assert sorted(distinct.find_opposites()) == [(0, 1), (2,)]
 
 
 def test_dense_and_sparse_rows_have_the_same_distinct_rows():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (40, 4)).astype(float), rng.integers(0, 2, 40)
-    dense, sparse = (DistinctRows.of(Examples.from_arrays(A, y)) for A in (X, sp.csr_array(X)))
+    dense, sparse = (DistinctRows(Examples.from_arrays(A, y)) for A in (X, sp.csr_array(X)))
     assert (dense.groups, dense.costs) == (sparse.groups, sparse.costs)
     assert list(dense.find_opposites()) == list(sparse.find_opposites())
 

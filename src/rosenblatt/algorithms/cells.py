@@ -139,10 +139,6 @@ class Flat:
     rows: Floats  # (dimensions left, rows)
     error: float
 
-    @property
-    def dimension(self) -> int:
-        return len(self.rows)
-
     def fix(self, n: int, exact: list[Vector]) -> Flat:
         """Fix the score of row n at 0: return the part of the subspace orthogonal to this row.
 
@@ -304,7 +300,7 @@ class Enumeration:
         """Make row n the next pivot, and enumerate the cells for all choices of later pivots."""
         flat = flat.fix(n, self.rows)
         pivots = self._next_pivots(flat)
-        if flat.dimension == 3:
+        if len(flat.rows) == 3:
             self._turn(flat, pivots)
             return
         for k in pivots:
@@ -325,7 +321,7 @@ class Enumeration:
             bound, workspace = (self.limit, flat.error), new_levels(*flat.rows.shape)
             run_mark(flat.rows, self.costs, marks, bound, parts, self.halt, workspace)
 
-        simplices = 2**flat.dimension
+        simplices = 2 ** len(flat.rows)
         if self.cut and flat.pivots:
             mark((0, simplices, 0))
         elif self.cut:  # all threads mark rows together

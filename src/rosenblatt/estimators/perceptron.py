@@ -37,6 +37,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     warm_start: bool
     random_state: Any
     verbose: int
+    n_jobs: int | None
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
@@ -60,7 +61,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Rows to score.
         """
         table = self._table(X)
-        with engine.at_most(self._threads):
+        with engine.at_most(checks.threads(self.n_jobs)):
             return self._hypothesis().scores(table)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -72,12 +73,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Rows to predict.
         """
         table = self._table(X)
-        with engine.at_most(self._threads):
+        with engine.at_most(checks.threads(self.n_jobs)):
             return self._hypothesis().predict(table, self.classes_)
-
-    @property
-    def _threads(self) -> int:
-        return checks.threads(getattr(self, "n_jobs", None))
 
     def _table(self, X: Any) -> Any:
         """Return X as a table, checked against the fitted features."""

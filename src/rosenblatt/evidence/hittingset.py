@@ -20,7 +20,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -57,35 +56,25 @@ MOST_CONFLICTS = 2  # per row, plus 100: with more, the master problem drops tho
 MOST_TRIALS = 1000  # integral hitting sets tried at one node before the search gives up
 
 
-@dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """Rows of nonzero sample weight, one for each group of equal rows."""
+    """Rows of nonzero sample weight, one for each group of equal rows.
 
-    examples: Examples
-    rows: Rows  # the first row of each group
-    groups: tuple[Set, ...]  # rows that are equal in every number and in the label
-    costs: list[int]  # total cost of a mistake on all rows of a group
+    `groups` are the rows that are equal in every number and in the label, `rows` the first of each
+    group, `costs` the total cost of a mistake on all rows of a group, and `signed` the distinct
+    rows times their labels, from which exact multipliers are computed.
+    """
 
-    @classmethod
-    def of(cls, examples: Examples) -> DistinctRows:
-        """Group the rows of examples that are equal in every number and in the label."""
+    def __init__(self, examples: Examples) -> None:
         kept = examples.kept.astype(np.intp)
         groups: dict[int, list[int]] = {}
         for n, k in zip(kept.tolist(), group_equal_rows(examples, kept)[1].tolist(), strict=True):
             groups.setdefault(k, []).append(n)
         costs = Costs.of(examples)
-        rows = np.array([group[0] for group in groups.values()], dtype=np.intp)
-        return cls(
-            examples,
-            rows,
-            tuple(map(tuple, groups.values())),
-            [costs.total(group) for group in groups.values()],
-        )
-
-    @cached_property
-    def signed(self) -> SignedRows:
-        """Distinct rows times their labels, from which exact multipliers are computed."""
-        return SignedRows.plain(self.examples.some(self.rows))
+        self.examples = examples
+        self.groups: tuple[Set, ...] = tuple(map(tuple, groups.values()))
+        self.rows: Rows = np.array([group[0] for group in self.groups], dtype=np.intp)
+        self.costs = [costs.total(group) for group in groups.values()]
+        self.signed = SignedRows.plain(examples.some(self.rows))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
         """Create a conflict from `rows` with exact multipliers, or return None if none exist."""
@@ -215,7 +204,7 @@ class HittingSetSearch:
 
     def __init__(self, gap: Gap) -> None:
         self.gap, self.deadline = gap, NEVER
-        self.distinct = DistinctRows.of(gap.examples.merged())
+        self.distinct = DistinctRows(gap.examples.merged())
         self.costs = self.distinct.costs
         self.unit = max(self.costs)
         self.over = 1 << max(0, SHARE_BITS + 1 - self.unit.bit_length())
@@ -254,11 +243,8 @@ class HittingSetSearch:
             for child in node.children or (node,):
                 heapq.heappush(self.open, child)
             self.node = self.open[0]
-            self._report()
-
-    def _report(self) -> None:
-        self.gap.raise_bound(self.bound, self.proof)
-        self.gap.report(1)
+            self.gap.raise_bound(self.bound, self.proof)
+            self.gap.report(1)
 
     def _solve_node(self, node: Node) -> None:
         """Raise a node's lower bound: add conflicts, and if that is too little, branch on a row."""
@@ -290,7 +276,8 @@ class HittingSetSearch:
                 return True
             if node is self.root and now() > reported + REPORT_SECONDS:
                 self._prove(node)
-                self._report()
+                self.gap.raise_bound(self.bound, self.proof)
+                self.gap.report(1)
                 reported = now()
             if len(values) > last and values[-1] - values[-1 - last] < self.stalled:
                 break
