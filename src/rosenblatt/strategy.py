@@ -158,7 +158,6 @@ class Task:
         Also counts the mistakes of the baseline, in the same pass.
         """
         hypothesis = self.fold(scaled)
-
         counts = [
             (len(hypothesis.mistakes(block)), block.count_labels())
             for block in self.blocks.each(return_block)

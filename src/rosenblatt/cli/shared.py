@@ -22,7 +22,7 @@ from rich.text import Text
 import rosenblatt.interrupts as interrupts
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import COMMANDS, SETTINGS
-from rosenblatt.clock import MistakeProgress, Reporter
+from rosenblatt.clock import SILENT_SECONDS, MistakeProgress, Reporter
 from rosenblatt.errors import Message, OpenError, Parameter, Part, UsageError
 from rosenblatt.files import write_text
 from rosenblatt.read.columnar import SUFFIX
@@ -43,7 +43,6 @@ OPTIONS = {
 }
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "blank": " ", "space": " "}
 STOP_WORDS = {"none": "", "english": ENGLISH}
-PATIENCE = 2.0  # seconds before progress is shown
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -244,6 +243,11 @@ proof_option = click.option(
 )
 
 
+json_option = click.Option(
+    ["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."
+)
+
+
 def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
     """Return a decorator that makes a command with examples in its help and the option --json."""
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
@@ -251,8 +255,8 @@ def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
     def decorate(function: Callable[..., int]) -> click.Command:
         about = COMMANDS[function.__name__]
         make = click.command(short_help=about, epilog=examples, context_settings=SETTINGS)
-        made, about = make(function), "Print one JSON object and nothing else."
-        made.params.append(click.Option(["--json", "as_json"], is_flag=True, help=about))
+        made = make(function)
+        made.params.append(json_option)
         return made
 
     return decorate
@@ -357,7 +361,7 @@ class Console(Reporter):
             transient=True,
         )
         task = bar.add_task(sanitize(activity), total=None, count="")
-        timer = threading.Timer(PATIENCE, bar.start)
+        timer = threading.Timer(SILENT_SECONDS, bar.start)
         timer.daemon = True
         timer.start()
         try:
