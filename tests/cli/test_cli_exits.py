@@ -101,6 +101,15 @@ def test_a_broken_pipe_of_messages_exits_with_141_too(folder, arguments):
     assert with_closed(arguments, folder, *STREAMS)[0] == 141
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
+@pytest.mark.parametrize("options", ["", " --json"])
+@pytest.mark.parametrize(("data", "code"), [("clicks.csv", 74), ("nothing.csv", 66)])
+def test_output_that_cannot_be_written_is_an_error_in_one_sentence(folder, data, code, options):
+    command = f"{PROGRAM} separable {data} --target clicked{options} > /dev/full"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, check=False)
+    assert (done.returncode, done.stderr.count(b"\n")) == (code, 1)
+
+
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_harmless_and_no_file_receives_the_output(folder, closed):
     command = f"{PROGRAM} separable clicks.csv --target clicked --proof proof.json {closed}"

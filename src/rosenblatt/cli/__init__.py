@@ -125,10 +125,17 @@ def run(arguments: list[str]) -> int:
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
 
     def report(sentence: str, code: int) -> int:
+        message = f"rosenblatt: {sanitize(sentence)}"
         if "--json" in options:
             error = {"message": sentence, "code": code, "kind": KINDS.get(code, "internal")}
-            click.echo(dump_json_line({"error": error}))
-        click.echo(f"rosenblatt: {sanitize(sentence)}", err=True)
+            try:
+                click.echo(dump_json_line({"error": error}))
+            except BrokenPipeError:
+                raise
+            except OSError:  # for example, the disk is full, which may be what the error is about
+                click.echo(message, err=True)
+                os._exit(code)
+        click.echo(message, err=True)
         return code
 
     try:
