@@ -9,8 +9,7 @@ from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.errors import DataError, OpenError, UsageError, WriteError
-from rosenblatt.files import CheckpointFolder, read_checksummed, write_checksummed
-from rosenblatt.strictjson import compute_checksum
+from rosenblatt.files import CheckpointFolder, compute_checksum, read_checksummed, write_checksummed
 
 
 @pytest.fixture

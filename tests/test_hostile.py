@@ -14,7 +14,7 @@ import pytest
 from facts import refuses
 
 import rosenblatt as rb
-from rosenblatt import files, strictjson
+from rosenblatt import files
 from rosenblatt.errors import UserError
 
 READERS = {
@@ -116,8 +116,8 @@ def test_duplicate_names_are_found_in_one_pass():
         __hash__ = str.__hash__
 
     pairs = [(Counted(f"k{i}"), i) for i in range(2000)] + [(Counted("k3"), 0)]
-    with refuses(strictjson.NotJsonError, '"k3"'):
-        strictjson._parse_object(pairs)
+    with refuses(files.NotJsonError, '"k3"'):
+        files._parse_object(pairs)
     assert Counted.requests < 100
 
 
@@ -152,7 +152,7 @@ def test_a_large_proof_is_read_compressed_or_not(tmp_path):
     text = proof.to_json()
     assert rb.Proof.from_json(text) == proof
     (tmp_path / "p.json.gz").write_bytes(gzip.compress(text.encode()))
-    assert strictjson.read(str(tmp_path / "p.json.gz")) == json.loads(text)
+    assert files.read_json(str(tmp_path / "p.json.gz")) == json.loads(text)
 
 
 def test_files_of_other_programs_are_read(tmp_path):
@@ -173,7 +173,7 @@ def test_files_of_other_programs_are_read(tmp_path):
 def test_pipes_and_devices_are_read(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    monkeypatch.setattr(strictjson, "PIPE_SECONDS", 0.05)
+    monkeypatch.setattr(files, "PIPE_SECONDS", 0.05)
     for load in (rb.load, rb.OnlinePerceptron.load):
         with refuses(UserError, "pipe"):
             load(pipe)
@@ -184,7 +184,7 @@ def test_pipes_and_devices_are_read(tmp_path, monkeypatch):
         with refuses(UserError, tmp_path):
             load(tmp_path)
     rb.save(rb.Perceptron().fit([[1.0], [-1.0]], [1, 0]), tmp_path / "m.json")
-    monkeypatch.setattr(strictjson, "PIPE_SECONDS", 60)
+    monkeypatch.setattr(files, "PIPE_SECONDS", 60)
     writer = subprocess.Popen(["cp", tmp_path / "m.json", pipe])
     assert rb.load(pipe).classes_.tolist() == [0, 1]
     assert writer.wait(300) == 0
@@ -192,7 +192,7 @@ def test_pipes_and_devices_are_read(tmp_path, monkeypatch):
 
 def with_checksum(path, value):
     """A file with a checksum as somebody could write one by hand."""
-    path.write_text(strictjson.dump_with_checksum(value))
+    path.write_text(files.dump_with_checksum(value))
 
 
 def by_hand(path, kind, content):

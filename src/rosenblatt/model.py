@@ -16,13 +16,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-import rosenblatt.strictjson as strictjson
+import rosenblatt.files as files
 from rosenblatt import __version__
 from rosenblatt.errors import BadCellError, DataError, RowNames
 from rosenblatt.evidence.proof import Proof, ProofError, SavedProof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.examples import as_table
-from rosenblatt.files import write_text
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.pipelines import final, fold, is_ours
 from rosenblatt.read.columns import (
@@ -203,7 +202,7 @@ class Model:
         path : path
             File to write, or to replace.
         """
-        write_text(path, to_json(self))
+        files.write_text(path, to_json(self))
 
 
 def rows_to_table(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Any:
@@ -267,7 +266,7 @@ def load(path: str | Path) -> Model:
 def read_model(path: str | Path) -> Model:
     """Read a model file, even of a stream with too few labels to predict."""
     parts = ColumnParts(str(path), "model")
-    value = parts.of_format(strictjson.read(str(path)))
+    value = parts.of_format(files.read_json(path))
     stream = value.get("stream")
     if stream is not None:
         parts.object(stream, '"stream"')
@@ -312,7 +311,7 @@ def to_json(model: Model) -> str:
             columns.append({"kind": column.kind, "name": column.name, "weights": by_name})
     value = {
         "rosenblatt": "model",
-        "format": strictjson.KINDS["model"].format,
+        "format": files.KINDS["model"].format,
         "made by": f"rosenblatt {__version__}",
         "target": model.target.to_json(),
         "threshold": (-h.w[..., 0] * h.x0).tolist(),
@@ -326,14 +325,14 @@ def to_json(model: Model) -> str:
         value["words"] = {**WORDS, "stop words": list(encoding.stop_words)}
     if model.stream is not None:
         value["stream"] = dict(model.stream)
-        value["checksum"] = strictjson.compute_checksum(value)
+        value["checksum"] = files.compute_checksum(value)
     dump = functools.partial(json.dumps, ensure_ascii=False, allow_nan=False)
     lines = {key: dump(part) for key, part in value.items()}
     lines["columns"] = "[\n  " + ",\n  ".join(map(dump, columns)) + "\n ]"
     return "{\n" + ",\n".join(f' "{key}": {text}' for key, text in lines.items()) + "\n}\n"
 
 
-class ColumnParts(strictjson.Parts):
+class ColumnParts(files.Parts):
     """Reader of the columns and the target in a model or proof file."""
 
     def target(self, value: Any, encoding: Encoding, least: int = 2) -> TargetColumn:
@@ -447,7 +446,7 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
     """
     kind = "proof" if isinstance(plan, Plan) else "separation"
     value: dict[str, Any]
-    value = {"rosenblatt": kind, "format": strictjson.KINDS[kind].format}
+    value = {"rosenblatt": kind, "format": files.KINDS[kind].format}
     value["made by"] = f"rosenblatt {__version__}"
     if isinstance(plan, Plan):
         value["target"] = plan.target.to_json()
@@ -466,15 +465,15 @@ def proof_to_json(plan: Plan | RegressionPlan, proof: SavedProof) -> str:
             "proof": json.loads(proof.to_json()),
         }
     indent = None if getattr(proof, "tree", None) else 1  # trees are too long to be read
-    return strictjson.dump_with_checksum(value, ensure_ascii=False, indent=indent) + "\n"
+    return files.dump_with_checksum(value, ensure_ascii=False, indent=indent) + "\n"
 
 
 def read_proof(path: str) -> tuple[Plan | RegressionPlan | None, Proof | SeparationProof]:
     """Read a proof file: the columns of the data, if recorded, and the proof."""
-    value = strictjson.read(path)
+    value = files.read_json(path)
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a proof file of rosenblatt.")
-    kind, content = strictjson.kind_of_file(value), value
+    kind, content = files.kind_of_file(value), value
     plan: Plan | RegressionPlan | None = None
     if kind or "rosenblatt" in value:
         parts = ColumnParts(path, "separation" if kind == "separation" else "proof")

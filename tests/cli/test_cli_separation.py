@@ -166,7 +166,7 @@ def spoil(value, how):
     ],
 )
 def test_a_changed_file_is_not_verified(run_command, trial, how, sealed_again):
-    from rosenblatt.strictjson import compute_checksum
+    from rosenblatt.files import compute_checksum
 
     path = proof_of(run_command, trial)
     value = spoil(json.loads(path.read_text()), how)
@@ -294,7 +294,7 @@ def test_a_hint_about_a_constant_column_names_the_option(run_command, tmp_path):
 
 
 def test_a_formula_in_a_proof_cannot_run_code(run_command, tmp_path):
-    from rosenblatt import strictjson
+    from rosenblatt.files import dump_with_checksum
 
     (tmp_path / "trade.csv").write_text(PANEL)
     options = ["trade.csv", "--family", "poisson", "--formula", "flow ~ tariff"]
@@ -303,7 +303,7 @@ def test_a_formula_in_a_proof_cannot_run_code(run_command, tmp_path):
     value = json.loads(path.read_text())
     value["content"]["formula"] = "flow ~ I(open('made', 'w').write('x'))"
     value.pop("checksum")
-    path.write_text(strictjson.dump_with_checksum(value))
+    path.write_text(dump_with_checksum(value))
     code = run_command("verify", "p.json", "trade.csv")[0]
     assert code in (1, 64, 65)
     assert not (tmp_path / "made").exists()

@@ -15,13 +15,13 @@ from rosenblatt.cli import run
 from rosenblatt.evidence.proof import Conflict, Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
+from rosenblatt.files import compute_checksum
 from rosenblatt.model import proof_to_json
 from rosenblatt.read import Layout, Source
 from rosenblatt.read.columns import Category, Entries, Flag, Number, Words
 from rosenblatt.read.data import encode_rows, read_data
 from rosenblatt.read.encoding import Encoding, TargetColumn
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.strictjson import compute_checksum
 
 SEEDS = range(n_cases(6))
 

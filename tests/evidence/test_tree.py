@@ -18,7 +18,7 @@ from rosenblatt.costs import Costs
 from rosenblatt.evidence.proof import ABOUT, Conflict, Proof, parse_claim
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
-from rosenblatt.strictjson import compute_checksum
+from rosenblatt.files import compute_checksum
 
 # no, yes, no, yes, no along a line: two mistakes, and no two of the blocking sets are disjoint
 X, Y = [[0.0], [1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1, 0]

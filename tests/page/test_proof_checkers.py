@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import strictjson
 from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.files import dump_with_checksum
 
 pytestmark = pytest.mark.slow_without_jit
 
@@ -72,7 +72,7 @@ def corrupted(rng, content):
         del holder[key]
     else:
         holder[key] = changed(rng, holder[key])
-    return strictjson.dump_with_checksum(content)
+    return dump_with_checksum(content)
 
 
 def go(rng):

@@ -9,11 +9,11 @@ from case_counts import n_cases
 from firefox import firefox
 from planes import KINDS, labelled_plane, plane, settings, train_in_python
 
-from rosenblatt import strictjson
 from rosenblatt.algorithms.cells import cells_optimum
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.evidence.proof import Proof, ProofError
 from rosenblatt.evidence.separability import separability_of
+from rosenblatt.files import dump_with_checksum
 from rosenblatt.hypothesis import ZEROS
 from rosenblatt.show.browser import bundle
 from rosenblatt.show.story import weights_along
@@ -179,7 +179,7 @@ def corrupted(rng, text):
     place[key] = changed(rng, key, place[key])
     return [
         json.dumps({**content, "checksum": json.loads(text)["checksum"]}),
-        strictjson.dump_with_checksum(content),
+        dump_with_checksum(content),
     ]
 
 

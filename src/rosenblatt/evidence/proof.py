@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
-import rosenblatt.strictjson as strictjson
+import rosenblatt.files as files
 from rosenblatt.blocks import Blocks
 from rosenblatt.costs import Costs
 from rosenblatt.errors import (
@@ -118,7 +118,7 @@ class SavedProof(ABC):
     def to_json(self) -> str:
         """Return the proof as JSON text, with integers in hexadecimal."""
         content = self._to_dict()
-        return strictjson.dump_with_checksum(content, indent=None if "tree" in content else 1)
+        return files.dump_with_checksum(content, indent=None if "tree" in content else 1)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -130,8 +130,8 @@ class SavedProof(ABC):
             The JSON text.
         """
         try:
-            return cls.from_dict(strictjson.parse(text))
-        except strictjson.NotJsonError as wrong:
+            return cls.from_dict(files.parse_json(text))
+        except files.NotJsonError as wrong:
             raise ProofError(f"this text {wrong}.") from None
 
     @classmethod
@@ -150,7 +150,7 @@ class SavedProof(ABC):
             raise
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ProofError(f"this is not the JSON of {cls.CALLED}: {quote(error)}.") from None
-        if content != proof._to_dict() or checksum != strictjson.compute_checksum(content):
+        if content != proof._to_dict() or checksum != files.compute_checksum(content):
             raise ProofError("the text of this proof was changed: its checksum does not match.")
         return proof
 
