@@ -13,7 +13,7 @@ from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.model import Model
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.pipelines import FoldingError
-from rosenblatt.read.columns import Category, Column, Number
+from rosenblatt.read.columns import Category, Number
 from rosenblatt.read.encoding import Encoding
 from rosenblatt.solve import Result
 from rosenblatt.text import shorten
@@ -53,7 +53,20 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
     graph = Graph("rosenblatt", dtype)
     model = getattr(model, "online", model)  # River's interface
     if isinstance(model, OnlinePerceptron):
-        return _convert_stream(graph, model)
+        if len(model.labels) < 2:
+            raise ValueError(
+                "this OnlinePerceptron has seen fewer than two labels; train it on two first."
+            )
+        names: list[Any] = model.state()["features"]
+        if all(type(name) is int and 0 <= name < MOST_COLUMNS for name in names):
+            names = [*range(max(names, default=0) + 1)]
+        each = [(model.weights, model.intercept)]
+        if len(model.labels) > 2:
+            each = [(model.weights[label], model.intercept[label]) for label in model.labels]
+        w = np.array([[w0, *(weights.get(name, 0.0) for name in names)] for weights, w0 in each])
+        line = Hypothesis.of(w if len(w) > 1 else w[0], 1.0, ZEROS[model.zero])
+        X = graph.input("X", dtype, len(names))
+        return graph.finish(X, line, np.array(model.labels), names)
     model = model.model if isinstance(model, Result) else model
     try:
         model = model if isinstance(model, Model) else Model.of(model)
@@ -82,8 +95,8 @@ def register_onnx_converters() -> None:
         operator.inputs = list(inputs)
         label = kinds.get(np.dtype(_type(clf.classes_)).kind, types.DoubleTensorType)([None])
         scores = types.DoubleTensorType([None, *clf._hypothesis().w.shape[:-1]])
-        for name, kind in (("label", label), ("scores", scores)):
-            operator.outputs.append(scope.declare_local_variable(name, kind))
+        outputs = (("label", label), ("scores", scores))
+        operator.outputs += [scope.declare_local_variable(*one) for one in outputs]
         return operator.outputs
 
     def convert(scope: Any, operator: Any, container: Any) -> None:
@@ -128,25 +141,26 @@ class Graph:
 
     def encode(self, encoding: Encoding) -> str:
         """Add nodes that encode columns, and return the name of the feature matrix."""
-        columns = encoding.columns
+        columns, parts = encoding.columns, list[str]()
         if all(isinstance(column, Number) for column in columns):
             X = self.input("X", self.dtype, len(columns))
         else:
-            X = self.node("Concat", *map(self.encode_column, columns), axis=1)
+            for column in columns:
+                if isinstance(column, Category):
+                    text, kind = self.input(column.name, object), {"domain": "ai.onnx.ml"}
+                    values = list(column.values)
+                    one = self.node("OneHotEncoder", text, cats_strings=values, zeros=1, **kind)
+                    parts.append(self.node("Cast", one, to=DOUBLE))
+                elif isinstance(column, Number):
+                    number = self.input(column.name, self.dtype)
+                    parts.append(self.node("Reshape", number, self.constant([-1, 1])))
+                else:  # counts of words
+                    parts.append(self.input(column.name, self.dtype, len(column.features)))
+            X = self.node("Concat", *parts, axis=1)
         if encoding.missing not in ("mean", "zero"):  # numbers of a stream have the mean 0
             return X
         means = [[c.mean] if isinstance(c, Number) else [0.0] * len(c.features) for c in columns]
         return self.node("Where", self.node("IsNaN", X), self.constant(np.concatenate(means)), X)
-
-    def encode_column(self, column: Column) -> str:
-        if isinstance(column, Number):
-            X = self.input(column.name, self.dtype)
-            return self.node("Reshape", X, self.constant([-1, 1]))
-        if isinstance(column, Category):
-            text, values = self.input(column.name, object), list(column.values)
-            X = self.node("OneHotEncoder", text, domain="ai.onnx.ml", cats_strings=values, zeros=1)
-            return self.node("Cast", X, to=DOUBLE)
-        return self.input(column.name, self.dtype, len(column.features))  # counts of words
 
     def classify(self, X: str, line: Hypothesis, labels: Any, label: str, scores: str) -> None:
         """Add nodes that compute the label and the scores of each row of X."""
@@ -167,8 +181,7 @@ class Graph:
 
     def finish(self, X: str, line: Hypothesis, labels: Any, features: Any) -> Any:
         """Add the outputs, and return the complete ONNX model."""
-        taken = {one.name for one in self.inputs}
-        # The names of outputs differ from those of inputs.
+        taken = {one.name for one in self.inputs}  # the names of outputs must differ
         label, scores = (name + "_" * (name in taken) for name in ("label", "scores"))
         self.classify(X, line, labels, label, scores)
         found = self.describe(label, _type(labels)), self.describe(scores, "f8", *line.w.shape[:-1])
@@ -177,23 +190,6 @@ class Graph:
         model = self.helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
         self.helper.set_model_props(model, {"features": json.dumps([*map(str, features)])})
         return model
-
-
-def _convert_stream(graph: Graph, model: OnlinePerceptron) -> Any:
-    if len(model.labels) < 2:
-        raise ValueError(
-            "this OnlinePerceptron has seen fewer than two labels; train it on two first."
-        )
-    names: list[Any] = model.state()["features"]
-    if all(type(name) is int and 0 <= name < MOST_COLUMNS for name in names):
-        names = [*range(max(names, default=0) + 1)]
-    each = [(model.weights, model.intercept)]
-    if len(model.labels) > 2:
-        each = [(model.weights[label], model.intercept[label]) for label in model.labels]
-    w = np.array([[w0, *(weights.get(name, 0.0) for name in names)] for weights, w0 in each])
-    line = Hypothesis.of(w if len(w) > 1 else w[0], 1.0, ZEROS[model.zero])
-    X = graph.input("X", graph.dtype, len(names))
-    return graph.finish(X, line, np.array(model.labels), names)
 
 
 def _type(labels: Any) -> Any:

@@ -341,8 +341,8 @@ def read_data(
 ) -> Data:
     """Read a whole file into memory, and decide how columns are encoded."""
     with locate_errors(source, layout):
-        options = _default_target(source, layout, options)
-        table = read_whole(source, with_types(source, layout, options))
+        layout, options = fit_format(source, layout, options)
+        table = read_whole(source, layout)
         plan = make_plan(table, options, source.name)
         return _read_by_plan(
             plan, lambda plan: _read_in_memory(source, layout, table, plan), adjust
@@ -353,8 +353,8 @@ def read_in_passes(
     source: Source, layout: Layout, options: ColumnOptions, adjust: AdjustPlan | None = None
 ) -> Data:
     """Open a file as data whose rows are read again in every pass."""
-    table = FileTable.of(source, with_types(source, layout, options))
-    return plan_file(table, options, adjust)
+    layout, options = fit_format(source, layout, options)
+    return plan_file(FileTable.of(source, layout), options, adjust)
 
 
 def open_data(
@@ -366,7 +366,7 @@ def open_data(
     convert: bool = True,
 ) -> Data:
     """Open a file for reading in passes; if `convert`, convert text to Parquet first."""
-    layout = with_types(source, layout, options)
+    layout, options = fit_format(source, layout, options)
     text = convert and format_of(source, layout) in TEXT and source.kept is None
     name = columnar.converted_path(source)
     with reporter.progress(f"reading {source.name}"):
@@ -391,9 +391,8 @@ def open_data(
 
 def plan_file(table: FileTable, options: ColumnOptions, adjust: AdjustPlan | None = None) -> Data:
     """Decide how the columns of a file are encoded; return data that is read in passes."""
-    source, layout = table.source, table.layout
-    with locate_errors(source, layout):
-        plan = make_plan(table, _default_target(source, layout, options), source.name)
+    with locate_errors(table.source, table.layout):
+        plan = make_plan(table, options, table.source.name)
     return _read_by_plan(plan, lambda plan: Data.in_passes(table, plan), adjust)
 
 
@@ -473,7 +472,7 @@ def encode_rows(plan: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
 
     An error is about the first bad row, whatever the size of the batches.
     """
-    target, bad = plan.target, []
+    target, bad = plan.target, list[BadCellError]()
     if target.column not in table.schema.names:
         raise DataError(f"{name} has no target {quote_column(target.column)}.")
     X: Any = None
@@ -482,8 +481,9 @@ def encode_rows(plan: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
         X, rows = plan.encoding.encode(table, name)  # labels of dropped rows are not read
     except BadCellError as error:
         bad.append(error)
+    cells = cells if len(rows) == len(cells) else cells.take(pa.array(rows))
     try:
-        y = _encode_target(plan, cells if len(rows) == len(cells) else cells.take(pa.array(rows)))
+        y = target.encode(cells, required=plan.encoding.missing != "drop")
     except BadCellError as error:
         error.row = int(rows[error.row])
         bad.append(error)
@@ -493,19 +493,6 @@ def encode_rows(plan: Plan, table: Any, name: str) -> tuple[Examples, RowNumbers
         kept = np.flatnonzero(y != target.none)
         X, rows, y = X[kept], rows[kept], y[kept]
     return Examples(X, y, target.labels, plan.encoding.features), rows
-
-
-def _encode_target(plan: Plan, cells: Any) -> NDArray[Any]:
-    target = plan.target
-    try:
-        y = target.encode(cells)
-    except BadCellError as bad:
-        _encode_target(plan, cells.slice(0, bad.row))  # a label may be missing in an earlier row
-        raise
-    gaps = y == target.none
-    if plan.encoding.missing != "drop" and gaps.any():
-        raise BadCellError(int(gaps.argmax()), target.column, "", "a label")
-    return y
 
 
 def _read_in_memory(source: Source, layout: Layout, table: Any, plan: Plan) -> Data:
@@ -524,22 +511,22 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, plan: Plan) -> D
     return Data(source.name, examples, rows, plan, table, first_line)
 
 
-def _default_target(source: Source, layout: Layout, options: ColumnOptions) -> ColumnOptions:
-    """Return the options; if a NumPy file has no target given, with its last column as target."""
-    is_numpy = options.target is None and format_of(source, layout) == "NumPy"
-    return replace(options, target="-1") if is_numpy else options
+def fit_format(
+    source: Source, layout: Layout, options: ColumnOptions
+) -> tuple[Layout, ColumnOptions]:
+    """Adapt layout and options to the format of a file, before all of its rows are read.
 
-
-def with_types(source: Source, layout: Layout, options: ColumnOptions) -> Layout:
-    """Return a file layout that reads columns requested as categories or text as strings.
-
-    Raises UsageError on a column that does not exist, before all rows are read.
+    In CSV, columns requested as categories or text are read as text; UsageError is raised on a
+    column that does not exist. The default target of a NumPy file is its last column.
     """
-    if format_of(source, layout) != "CSV":
-        return layout
-    requested = resolve_columns(csv.find_dialect(source, layout).names, options)[2]
-    as_text = [name for name, kind in requested.items() if kind != "number"]
-    return replace(layout, types=dict.fromkeys(as_text, pa.string()))
+    kind = format_of(source, layout)
+    if kind == "CSV":
+        requested = resolve_columns(csv.find_dialect(source, layout).names, options)[2]
+        texts = [name for name, kind in requested.items() if kind != "number"]
+        layout = replace(layout, types=dict.fromkeys(texts, pa.string()))
+    if kind == "NumPy" and options.target is None:
+        options = replace(options, target="-1")
+    return layout, options
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import BadCellError, DataError, Message
+from rosenblatt.errors import (
+    BadCellError,
+    DataError,
+    Message,
+    Parameter,
+    UsageError,
+    with_label,
+)
 from rosenblatt.examples import sum_of_squares
 from rosenblatt.read.columns import (
     MISSING,
@@ -38,6 +46,8 @@ from rosenblatt.text import join_words, plural, quote_column, shorten
 
 WIDE = 256  # number of features from which words and entries stay sparse
 POLICIES = ("error", "drop", "mean")
+HANDFUL = 5  # up to this number of labels, all may be rare
+FEW = 50  # maximum number of labels that are numbers, and of texts that are categories
 CLOSE = 1e-9  # relative tolerance of a mean, which depends on the order of summation
 
 Label = str | int | float | bool
@@ -247,13 +257,24 @@ class TargetColumn:
             y[unknown], unknown = 0, np.zeros_like(unknown)
         return y if self.many else np.where(y < 0, 0, 2 * y - 1).astype(np.int8), unknown
 
-    def encode(self, cells: Any) -> NDArray[Any]:
-        """Encode labels as y; raise BadCellError on an unknown label."""
-        y, unknown = self.read(cells)
-        if unknown.any():
-            row = int(np.flatnonzero(unknown)[0])
-            text = str(plain_labels(cells)[row].as_py())
-            raise BadCellError(row, self.column, text, self.promised)
+    def encode(self, cells: Any, required: bool = False) -> NDArray[Any]:
+        """Encode labels as y; raise BadCellError on the first unknown (or missing) label.
+
+        A missing label is an error if labels are `required`.
+        """
+        try:
+            y, wrong = self.read(cells)
+        except BadCellError as bad:
+            self.encode(cells.slice(0, bad.row), required)  # there may be an earlier error
+            raise
+        if required:
+            wrong = wrong | (y == self.none)
+        if wrong.any():
+            row = int(wrong.argmax())
+            label = plain_labels(cells.slice(row, 1))[0].as_py()
+            if label is None:
+                raise BadCellError(row, self.column, "", "a label")
+            raise BadCellError(row, self.column, str(label), self.promised)
         return y
 
 
@@ -293,6 +314,58 @@ def _equal_to_label(values: Any, label: Label) -> Any:
 def spell_label(label: Label) -> str:
     """Return a label as text, as files spell it."""
     return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
+    """Raise DataError if values look like measurements or names, not class labels."""
+    shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
+    text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
+    spelled: dict[str, list[Any]] = {}
+    for label in labels:
+        spelled.setdefault(" ".join(spell_label(label).casefold().split()), []).append(label)
+    alike = next((same for same in spelled.values() if len(same) > 1), [])
+    if alike:
+        pair = join_words([f'"{shorten(label)}"' for label in alike])
+        raise DataError(
+            f"{text}. {pair} differ only in case or blanks: write them alike, or give ",
+            otherwise,
+            " to keep them as different labels.",
+        )
+    number = int | float | np.integer | np.floating
+    numbers = isinstance(labels[0], number) and not isinstance(labels[0], bool)
+    parts = numbers and any(math.isinf(label) or label != round(label) for label in labels)
+    rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them occur once
+    if parts or rare or (numbers and len(labels) > FEW):
+        what = "measurements" if numbers else "names"
+        raise DataError(
+            f"{text} in {plural(rows, 'row')}, which look like {what}, not labels. Give ",
+            *(Parameter("target"), " for another column, "),
+            *(
+                with_label("positive", spell_label(labels[-1])),
+                ", for example, to learn it against ",
+            ),
+            *("the rest, or ", otherwise, f" to learn all {len(labels):,} labels."),
+        )
+
+
+def find_label(given: str, labels: list[Any], column: str) -> Any:
+    """Return the label that the user means, ignoring case if necessary."""
+    text, number = given.strip(), math.nan
+    with suppress(ValueError):
+        number = float(given)
+    matching = [label for label in labels if spell_label(label) == text] or [
+        label
+        for label in labels
+        if str(label).lower() == text.lower()
+        or (not isinstance(label, str | bool) and label == number)
+    ]
+    if len(matching) != 1:
+        raise UsageError(
+            with_label("positive", given),
+            f" is not a label in {quote_column(column)}; the labels are "
+            f"{join_words([shorten(spell_label(label)) for label in labels])}.",
+        )
+    return matching[0]
 
 
 def check_columns_present(names: Sequence[str], needed: Iterable[str], name: str) -> None:

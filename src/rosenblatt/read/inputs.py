@@ -30,8 +30,8 @@ from rosenblatt.errors import (
 from rosenblatt.examples import Examples
 from rosenblatt.read.columns import Number, to_arrow
 from rosenblatt.read.data import Data, data_from_table, describe_excess, open_data, read_data
-from rosenblatt.read.encoding import Encoding, Plan, TargetColumn, spell_label
-from rosenblatt.read.plan import ColumnOptions, check_labels
+from rosenblatt.read.encoding import Encoding, Plan, TargetColumn, check_labels, spell_label
+from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import Layout, Source
 from rosenblatt.text import join_words, quote_column, shorten
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
@@ -23,7 +22,6 @@ from rosenblatt.errors import (
     Parameter,
     UsageError,
     with_column,
-    with_label,
 )
 from rosenblatt.read.columns import (
     BYTES,
@@ -49,10 +47,13 @@ from rosenblatt.read.columns import (
     unusable_content,
 )
 from rosenblatt.read.encoding import (
+    FEW,
     Encoding,
     Plan,
     TargetColumn,
     check_columns_present,
+    check_labels,
+    find_label,
     plain_labels,
     spell_label,
 )
@@ -61,9 +62,7 @@ from rosenblatt.read.source import Source, read_in_background
 from rosenblatt.tables import LARGE
 from rosenblatt.text import join_words, plural, quote_column, shorten
 
-HANDFUL = 5  # up to this number of labels, all may be rare
 USUAL_TARGETS = ("label", "y", "target", "class", "outcome")  # usual names of the target
-FEW = 50  # a text column with at most this many distinct values is a category
 MOST_WORDS = 1 << 24  # maximum number of words, each of which has a weight
 MOST_COMPARED = 1000  # maximum number of names that a mistyped name is compared with
 RUN = 1 << 16  # numbers are added in runs of this length, from the first row on
@@ -363,7 +362,7 @@ def _decide_labels(
         if len(labels) > 2 and not any_values:
             check_labels(labels, stats.rows, where, with_column("category", column))
         return TargetColumn(column, tuple(labels))
-    meant = _find_label(positive, labels, column)
+    meant = find_label(positive, labels, column)
     if len(labels) > 2:
         return TargetColumn(column, (f"not {spell_label(meant)}", meant), others=True)
     return TargetColumn(column, (next(label for label in labels if label != meant), meant))
@@ -378,58 +377,6 @@ def _sort_labels(stats: ColumnStatistics) -> list[Any]:
     if len(numbers) == len(labels) and all(abs(number) < LARGE for number in numbers):
         return sorted(numbers)
     return sorted(labels, key=Decimal)
-
-
-def check_labels(labels: list[Any], rows: int, where: str, otherwise: str | Parameter) -> None:
-    """Raise DataError if values look like measurements or names, not class labels."""
-    shown = join_words([shorten(spell_label(label)) for label in labels], most=4)
-    text = f"{where}: {plural(len(labels), 'different label')} ({shown})"
-    spelled: dict[str, list[Any]] = {}
-    for label in labels:
-        spelled.setdefault(" ".join(spell_label(label).casefold().split()), []).append(label)
-    alike = next((same for same in spelled.values() if len(same) > 1), [])
-    if alike:
-        pair = join_words([f'"{shorten(label)}"' for label in alike])
-        raise DataError(
-            f"{text}. {pair} differ only in case or blanks: write them alike, or give ",
-            otherwise,
-            " to keep them as different labels.",
-        )
-    number = int | float | np.integer | np.floating
-    numbers = isinstance(labels[0], number) and not isinstance(labels[0], bool)
-    parts = numbers and any(math.isinf(label) or label != round(label) for label in labels)
-    rare = len(labels) > HANDFUL and 2 * len(labels) > rows  # most of them occur once
-    if parts or rare or (numbers and len(labels) > FEW):
-        what = "measurements" if numbers else "names"
-        raise DataError(
-            f"{text} in {plural(rows, 'row')}, which look like {what}, not labels. Give ",
-            *(Parameter("target"), " for another column, "),
-            *(
-                with_label("positive", spell_label(labels[-1])),
-                ", for example, to learn it against ",
-            ),
-            *("the rest, or ", otherwise, f" to learn all {len(labels):,} labels."),
-        )
-
-
-def _find_label(given: str, labels: list[Any], column: str) -> Any:
-    """Return the label that the user means, ignoring case if necessary."""
-    text, number = given.strip(), math.nan
-    with suppress(ValueError):
-        number = float(given)
-    matching = [label for label in labels if spell_label(label) == text] or [
-        label
-        for label in labels
-        if str(label).lower() == text.lower()
-        or (not isinstance(label, str | bool) and label == number)
-    ]
-    if len(matching) != 1:
-        raise UsageError(
-            with_label("positive", given),
-            f" is not a label in {quote_column(column)}; the labels are "
-            f"{join_words([shorten(spell_label(label)) for label in labels])}.",
-        )
-    return matching[0]
 
 
 def requested_kinds(names: Sequence[str], options: ColumnOptions) -> dict[str, str]:

@@ -34,7 +34,7 @@ from rosenblatt.read.columns import (
     null_where,
     split_entries,
 )
-from rosenblatt.read.data import NO_ROW_LEFT, locate_errors, read_whole, with_types
+from rosenblatt.read.data import NO_ROW_LEFT, fit_format, locate_errors, read_whole
 from rosenblatt.read.encoding import check_columns_present
 from rosenblatt.read.formula import Formula
 from rosenblatt.read.lines import ENTRIES, LABEL
@@ -116,7 +116,7 @@ def read_regression(
     advice = Message("Give ", Parameter("missing", "drop"), ".")
     request = replace(options, target=None)
     with locate_errors(source, layout, advice=advice):
-        table = read_whole(source, with_types(source, layout, request))
+        table = read_whole(source, fit_format(source, layout, request)[0])
         if options.target is None and table.column_names == [LABEL, ENTRIES]:
             options = replace(options, target=LABEL)
         table = _expand_entries(table, name)
@@ -175,7 +175,8 @@ def read_regression_as(source: Source, layout: Layout, plan: RegressionPlan) -> 
     """
     text = tuple(column.name for column in plan.columns if isinstance(column, Category))
     with locate_errors(source, layout, advice=""):
-        table = read_whole(source, with_types(source, layout, ColumnOptions(categories=text)))
+        typed, _ = fit_format(source, layout, ColumnOptions(categories=text))
+        table = read_whole(source, typed)
         weight_column = None if plan.weights is None else Number(plan.weights)
         return _encode_rows(
             _expand_entries(table, source.name), plan, weight_column, True, source.name
