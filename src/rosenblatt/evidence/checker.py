@@ -363,7 +363,7 @@ def _collect(
             wrong = error
     listed = pick_rows(named, block, first)
     if any(one.rest for one in proof.conflicts):
-        rest = sum_of_rows(block, without=listed.row_numbers - first)
+        rest = sum_of_rows(block, first, without=named)
     else:
         rest = [0] * block.dimension, unit_of(listed)
     weights = block.weights if proof.sample_weight_digest else None

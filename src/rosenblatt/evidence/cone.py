@@ -41,7 +41,7 @@ from rosenblatt.evidence.decision import (
 from rosenblatt.evidence.families import Ints, Mask
 from rosenblatt.evidence.integers import sum_of_rows
 from rosenblatt.evidence.likelihood import Gram
-from rosenblatt.evidence.minnorm import Point, ProgressCallback
+from rosenblatt.evidence.minnorm import SolverProgress
 from rosenblatt.evidence.modular import combine_rows, exact_products, integer_products, null_basis
 from rosenblatt.evidence.proof import Conflict, Vector
 from rosenblatt.evidence.separationproof import NullSpace
@@ -65,14 +65,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Watch:
-    """Deadline of a search for separated rows, and a callback that reports its progress."""
+    """Deadline of a search for separated rows, and the status line that shows its progress."""
 
-    tell: ProgressCallback = lambda point, passes: None
+    progress: SolverProgress | None = None
     deadline: Deadline = NEVER
-
-    def __call__(self, point: Point, passes: int) -> None:
-        self.deadline.check()
-        self.tell(point, passes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +111,8 @@ def partition(examples: Examples, pinned: Mask, watch: Watch = Watch()) -> Parti
         decided = _partition_sparse(examples, pinned, watch)
         if decided is not None:
             return decided
-    signed, carried = _without_pinned(examples, pinned, watch.deadline)
-    left, free = reduce_faces(signed, carried, watch), len(carried[0].rows)
+    signed, carried = _without_pinned(examples, pinned, watch)
+    left, free = reduce_faces(signed, carried), len(carried[0].rows)
     separated = np.zeros(signed.examples.n, dtype=bool)
     if left.weights is None:
         return Partition(separated, reason=left.reason)
@@ -129,7 +125,7 @@ def partition(examples: Examples, pinned: Mask, watch: Watch = Watch()) -> Parti
     if listed.all():
         part = make_conflict(left.signed, found)
     else:
-        rest = sum_of_rows(signed.examples, without=listed)
+        rest = sum_of_rows(signed.examples, without=np.flatnonzero(listed))
         part = add_remaining_rows(left.signed, found, rest, free)
     columns = independent_columns(left.signed.exact_whole(found.rows).transpose())
     spanning = tuple(found.rows[i] for i in columns)
@@ -143,20 +139,22 @@ def direction_of(
 
     It is all zeros if no row is separated; if `row` is given, also if that row is not separated.
     """
-    signed, carried = _without_pinned(examples, pinned, watch.deadline)
-    weights = reduce_faces(signed, carried, watch, row=row).weights
+    signed, carried = _without_pinned(examples, pinned, watch)
+    weights = reduce_faces(signed, carried, row=row).weights
     return weights if weights is None or weights else (0,) * signed.examples.d
 
 
 def _without_pinned(
-    examples: Examples, pinned: Mask, deadline: Deadline
+    examples: Examples, pinned: Mask, watch: Watch
 ) -> tuple[SignedRows, list[Alternative]]:
     """Project the span of the pinned rows out of the signed rows ±x of a regression.
 
     What is left are the conditions on directions γ with γ·z = 0 on every pinned row z. Also returns
     pinned rows that span all pinned rows, with multipliers of 0.
     """
-    signed = SignedRows.even(examples, deadline=deadline)
+    signed = SignedRows.of(
+        examples, even=True, deadline=watch.deadline, progress=watch.progress
+    )
     free, signed = extend_span(divide_out(signed, []), np.flatnonzero(pinned), [])
     return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 

@@ -28,14 +28,15 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
     unit_of,
 )
-from rosenblatt.evidence.minnorm import Point, ProgressCallback, nearest_point
+from rosenblatt.evidence.minnorm import Point, nearest_point
 from rosenblatt.evidence.proof import Conflict, Vector
 from rosenblatt.evidence.signedrows import (
     EXACT_STEPS,
+    FAR_APART,
     GAP,
+    UNEVEN,
     Alternative,
     DataSummary,
-    ExactSolver,
     Floats,
     Fractions,
     Quotient,
@@ -49,6 +50,7 @@ from rosenblatt.evidence.signedrows import (
     scale_near_one,
     solve_exactly,
     solve_multipliers,
+    solve_system,
     summarize,
     take_columns,
     times_power,
@@ -81,23 +83,20 @@ class Decision:
     measured: Measured | None = None  # margin and support of weights that separate
 
 
-def decide(
-    plain: SignedRows, look: DataSummary, widest: bool, watch: ProgressCallback, known: Vector = ()
-) -> Decision:
+def decide(plain: SignedRows, look: DataSummary, widest: bool, known: Vector = ()) -> Decision:
     """Decide whether rows are separable; with `widest`, also find the widest margin.
 
-    The rows of `plain` have one unit. Passes are added to its count. If `known` weights separate,
-    only their margin is computed.
+    The rows of `plain` have one unit. If `known` weights separate, only their margin is computed.
     """
     signed, examples = plain, plain.examples
-    if look.uneven:
-        signed = SignedRows.even(examples, look, plain.deadline)
-        signed.passes = plain.passes + 1
+    if look.differs_by(UNEVEN):
+        signed = SignedRows.of(
+            examples, look, even=True, deadline=plain.deadline, progress=plain.progress
+        )
     gap = GAP if widest and signed is plain else ANY
     if not known and (examples.is_sparse or examples.d >= MANY_FEATURES):
         known = _try_pla(signed)
-    decision = Decision("separable", known) if known else _decide_by_reduction(signed, gap, watch)
-    plain.passes = signed.passes
+    decision = Decision("separable", known) if known else _decide_by_reduction(signed, gap)
     if decision.verdict != "separable":
         return decision
     patient = replace(plain, deadline=NEVER)
@@ -106,7 +105,7 @@ def decide(
     if widest:
         # Separability is proved by now, so an interruption loses only a wider margin.
         with contextlib.suppress(KeyboardInterrupt, OutOfTimeError):
-            best = widen_margin(plain, best, point, watch)
+            best = widen_margin(plain, best, point)
     if not best.sure:
         best = replace(best, floats=separating_floats(patient, best.weights))
     return replace(decision, weights=best.weights, measured=best)
@@ -120,7 +119,8 @@ def _try_pla(signed: SignedRows) -> Vector:
         run = algorithms.pla(examples, budget=budget)
     except algorithms.WeightsOverflowError:
         return ()
-    signed.passes += run.epochs + 1
+    if signed.progress is not None:
+        signed.progress.passes += run.epochs + 1
     return to_integers(examples.to_augmented(run.hypothesis.w)) if run.separated else ()
 
 
@@ -137,7 +137,6 @@ class Reduced:
 def reduce_faces(
     signed: SignedRows,
     steps: list[Alternative],
-    watch: ProgressCallback,
     gap: float = ANY,
     row: int | None = None,
 ) -> Reduced:
@@ -148,7 +147,7 @@ def reduce_faces(
     """
     first: Point | None = None
     while signed.alive is None or (signed.alive.any() if row is None else signed.alive[row]):
-        point = nearest_point(signed, ANY if steps else gap, watch)
+        point = nearest_point(signed, ANY if steps else gap)
         first = first or point
         found = resolve(signed, point)
         if found is None:
@@ -165,10 +164,10 @@ def reduce_faces(
     return Reduced(signed, first, ())
 
 
-def _decide_by_reduction(signed: SignedRows, gap: float, watch: ProgressCallback) -> Decision:
+def _decide_by_reduction(signed: SignedRows, gap: float) -> Decision:
     steps = _find_zero_row(signed)
     try:
-        left = reduce_faces(divide_out(signed, steps) if steps else signed, steps, watch, gap)
+        left = reduce_faces(divide_out(signed, steps) if steps else signed, steps, gap)
         if left.weights is None:
             return Decision("undecided", point=left.first, reason=left.reason)
         if left.weights and not steps:
@@ -212,11 +211,11 @@ def find_conflict_or_weights(
     if rows is not None:
         examples = examples.some(index)
     look = summarize(examples)
-    plain = signed = SignedRows.plain(examples, look, deadline)
-    if look.far_apart:
-        signed = SignedRows.even(examples, look, deadline)
-    zero, watch = _find_zero_row(signed), lambda point, passes: None
-    found = zero[0] if zero else resolve(signed, nearest_point(signed, ANY, watch))
+    plain = signed = SignedRows.of(examples, look, deadline=deadline)
+    if look.differs_by(FAR_APART):
+        signed = SignedRows.of(examples, look, even=True, deadline=deadline)
+    zero = _find_zero_row(signed)
+    found = zero[0] if zero else resolve(signed, nearest_point(signed, ANY))
     if found is None:
         return None
     if not found.weights:
@@ -238,7 +237,7 @@ def resolve(signed: SignedRows, point: Point) -> Alternative | None:
     rows, multipliers = point.rows.tolist(), point.multipliers
     if not rows:  # floats saw only zeros, but some rows are not zero
         rows, multipliers = [0 if signed.alive is None else int(signed.alive.argmax())], np.ones(1)
-    return solve_multipliers(signed, rows) or ExactSolver(signed, rows, multipliers).run()
+    return solve_multipliers(signed, rows) or solve_exactly(signed, rows, multipliers)
 
 
 def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
@@ -294,7 +293,7 @@ def divide_out(signed: SignedRows, steps: Sequence[Alternative]) -> SignedRows:
     left = replace(signed, quotient=Quotient(pivots, others, fill), alive=None)
     chance = np.random.default_rng(0).integers(1, 2**31, size=left.dimension)
     alive[left.find_vanishing([flint.fmpq(int(v)) for v in chance])] = False
-    return replace(left, alive=alive, passes=signed.passes + 2)
+    return replace(left, alive=alive)
 
 
 def join_multipliers(
@@ -341,7 +340,7 @@ def _express_in(basis: flint.fmpq_mat, rows: flint.fmpq_mat) -> list[Fractions]:
     at = np.array(independent_columns(basis))
     right = take_columns(rows, at).transpose()
     table: list[Fractions] = (
-        solve_exactly(take_columns(basis, at).transpose(), right).transpose().tolist()
+        solve_system(take_columns(basis, at).transpose(), right).transpose().tolist()
     )
     return table
 
@@ -392,11 +391,6 @@ class Measured:
     support: Rows  # the rows on the margin
     sure: bool = False  # whether the floats separate despite any rounding
 
-    @property
-    def gap(self) -> float:
-        """Relative gap between the margin and its upper bound."""
-        return relative_gap(self.margin, self.upper)
-
 
 Hull = tuple[Sequence[int], Fractions]  # a point of the convex hull: rows, multipliers
 
@@ -408,7 +402,7 @@ def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Mea
     hull of the rows.
     """
     examples, w = signed.examples, to_unit_length(weights)
-    s, bound = signed.bounded_scores(w)
+    s, bound = signed.scores(w)
     least = float(s.min())
     near = np.flatnonzero(s <= least + 2 * bound)
     wide = ON_THE_MARGIN * abs(least)
@@ -447,9 +441,7 @@ def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -
     return math.nextafter(length / float(signed.columns[0]), math.inf)
 
 
-def widen_margin(
-    plain: SignedRows, best: Measured, point: Point | None, watch: ProgressCallback
-) -> Measured:
+def widen_margin(plain: SignedRows, best: Measured, point: Point | None) -> Measured:
     """Find the weights of widest margin, in floats first and then in fractions.
 
     `point` is the result of the float solver if it already looked for the widest on these rows.
@@ -459,21 +451,24 @@ def widen_margin(
         wider = best if best.margin > other.margin else other
         return replace(wider, upper=min(best.upper, other.upper))
 
-    if best.gap > GAP and point is None:
-        point = nearest_point(plain, GAP, watch)
+    if relative_gap(best.margin, best.upper) <= GAP:
+        return best
+    if point is None:
+        point = nearest_point(plain, GAP)
         found = find_separator(plain, point)
         nearer = best.weights if found is None else plain.to_integer_weights(found.weights)
         best = better(measure(plain, nearer, point))
-    small = plain.examples.n * plain.dimension <= SMALL
-    if best.gap <= GAP or point is None or not small or not 0 < len(point.rows) <= FEW:
+        if relative_gap(best.margin, best.upper) <= GAP:
+            return best
+    if plain.examples.n * plain.dimension > SMALL or not 0 < len(point.rows) <= FEW:
         return best
-    found = ExactSolver(plain, point.rows.tolist(), point.multipliers).run(widest=True)
+    found = solve_exactly(plain, point.rows.tolist(), point.multipliers, widest=True)
     if found is None or not found.weights:
         return best
     w, hull = found.weights, (found.rows, found.multipliers)
     for shorter in (*(round_to_bits(w, bits) for bits in BITS), w):
         result = measure(plain, plain.to_integer_weights(shorter), hull)
-        if result.margin > 0 and result.gap <= GAP:
+        if result.margin > 0 and relative_gap(result.margin, result.upper) <= GAP:
             break
     return better(result)
 
@@ -496,7 +491,7 @@ def separating_floats(plain: SignedRows, weights: Vector) -> Floats | None:
         whole, near = to_integers(w), scale_near_one(w)
         if critical and min(exact_products(whole, plain.examples, critical)) <= 0:
             continue
-        s, bound = plain.bounded_scores(near)
+        s, bound = plain.scores(near)
         low = np.flatnonzero(s <= bound)
         low = low[np.argsort(s[low], kind="stable")].tolist()
         products = zip(low, exact_products(whole, plain.examples, low), strict=True)

@@ -14,7 +14,6 @@ from rosenblatt.evidence.signedrows import (
     Floats,
     least_margin,
     lengths_and_columns,
-    novikoff_bound,
     scale_near_one,
     scaled_radius,
     summarize,
@@ -55,7 +54,10 @@ class Guarantee:
     @property
     def bound(self) -> float | None:
         """Maximum number of updates, R²/rho²; None if the weights misclassify an example."""
-        return novikoff_bound(self.radius, self.margin)
+        if not self.margin > 0:
+            return None
+        ratio = float(self.radius) / float(self.margin)
+        return ratio * ratio if ratio < 1e154 else math.inf
 
     def __str__(self) -> str:
         if self.margin == 0:

@@ -74,7 +74,7 @@ class DistinctRows:
         self.groups: tuple[Set, ...] = tuple(map(tuple, groups.values()))
         self.rows: Rows = np.array([group[0] for group in self.groups], dtype=np.intp)
         self.costs = [costs.total(group) for group in groups.values()]
-        self.signed = SignedRows.plain(examples.some(self.rows))
+        self.signed = SignedRows.of(examples.some(self.rows))
 
     def make_conflict(self, rows: Set) -> Conflict | None:
         """Create a conflict from `rows` with exact multipliers, or return None if none exist."""

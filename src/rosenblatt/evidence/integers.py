@@ -207,11 +207,15 @@ def sum_multiples(
     return [int(s) for s in sums]
 
 
-def sum_of_rows(examples: Examples, without: Any = ()) -> Total:
-    """Sum all signed rows y·x exactly, leaving out the rows `without`."""
+def sum_of_rows(examples: Examples, first: int = 0, *, without: Any = ()) -> Total:
+    """Sum all signed rows y·x of a block exactly, leaving out the row numbers `without`.
+
+    `first` is the number of the first row.
+    """
+    examples = examples.merged()
     if len(without):
-        y = examples.y.copy()
-        y[without] = 0
+        y, numbers = examples.y.copy(), np.asarray(without, dtype=np.intp)
+        y[numbers[(numbers >= first) & (numbers < first + examples.n)] - first] = 0
         examples = replace(examples, y=y)
     sums, x0, unit = [0] * examples.dimension, examples.x0, unit_of(examples)
     for _, X, y in examples.batches():

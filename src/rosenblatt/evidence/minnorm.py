@@ -15,7 +15,6 @@ do, with x0 = 1: the residual is v = (-height, w), and v·(1, z) is how far a ro
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -48,50 +47,42 @@ class Point:
     upper: float  # upper bound on the margin of any w
     rows: Rows  # rows of the active set
     multipliers: Floats  # multipliers of these rows, positive, with sum 1
-    plain: bool = True  # whether all columns and rows have the same unit
-
-    @property
-    def gap(self) -> float:
-        """Relative gap between the lower and the upper bound on the margin."""
-        return relative_gap(self.lower, self.upper)
-
-
-ProgressCallback = Callable[[Point, int], None]
+    plain: bool = True  # whether all columns and rows have the same unit, without projection
 
 
 class SolverProgress(StatusLine):
     """Status line of the minimum-norm solver in a long run, with its latest solution."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.point: Point | None = None
-        self.passes = 0
+    point: Point | None = None
+    passes = 0  # over all rows
 
-    def tell(self, point: Point, passes: int) -> None:
+    def tell(self, point: Point) -> None:
         """Store the latest solution, and update the status line if it is due."""
-        self.point, self.passes = point, passes
+        self.point = point
         known = "no separating weights yet"
         if point.lower > 0:
-            known = f"separating weights with a margin within {point.gap:.1e} of the widest"
-        self.update(lambda: f"{plural(passes, 'pass', 'passes')}; {known}")
+            gap = relative_gap(point.lower, point.upper)
+            known = f"separating weights with a margin within {gap:.1e} of the widest"
+        self.update(lambda: f"{plural(self.passes, 'pass', 'passes')}; {known}")
 
 
 @np.errstate(all="ignore")  # an overflow proves nothing; the exact steps decide
-def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Point:
+def nearest_point(signed: SignedRows, gap: float) -> Point:
     """Find the minimum-norm point of the rows' convex hull, to a relative accuracy of `gap`.
 
-    With a gap of 1.0, any w that separates will do. `watch` is called after each pass with the
-    state and the number of passes.
+    With a gap of 1.0, any w that separates will do.
     """
     working = WorkingSet(signed)
     zero, waits = np.zeros(signed.dimension), 0
-    best = Point(zero, -np.inf, np.inf, *working.active_rows(), signed.is_plain)
+    plain = signed.factors is None and signed.quotient is None
+    plain = plain and bool((signed.columns == signed.columns[0]).all())
+    best = Point(zero, -np.inf, np.inf, *working.active_rows(), plain)
     rows = np.arange(signed.examples.n) if signed.alive is None else np.flatnonzero(signed.alive)
     # The sum of a sample of rows is the first direction.
     w = signed.take(rows[:: max(1, signed.examples.n // SAMPLE)]).sum(axis=0)
     w = w if w.any() else np.ones(signed.dimension)
     while waits < PATIENCE:
-        s = signed.scores(w)
+        s, _ = signed.scores(w)
         worst = find_lowest_by_part(s, working.parts)
         length, last = float(np.sqrt(w @ w)), best
         lower = float(s[worst].min()) / length if length > 0 else -np.inf
@@ -99,11 +90,12 @@ def nearest_point(signed: SignedRows, gap: float, watch: ProgressCallback) -> Po
         kept = w.copy()
         if lower <= last.lower and last.lower > 0:
             kept, lower = last.w, last.lower
-        best = Point(kept, lower, min(last.upper, upper), *working.active_rows(), last.plain)
+        best = Point(kept, lower, min(last.upper, upper), *working.active_rows(), plain)
         nearer = best.upper < last.upper * (1 - 1e-12) or best.lower > last.lower
         waits = 0 if nearer else waits + 1
-        watch(best, signed.passes)
-        if best.lower > 0 and (gap >= 1.0 or best.gap <= gap):
+        if signed.progress is not None:
+            signed.progress.tell(best)
+        if best.lower > 0 and (gap >= 1.0 or relative_gap(best.lower, best.upper) <= gap):
             return best
         if not working.join(s, worst) or not working.solve():
             break
@@ -123,11 +115,6 @@ class ActiveSet(NamedTuple):
     L: Floats  # the Cholesky factor of their products
     v: Floats  # the residual: Σu - 1 followed by Σ u z
 
-    @classmethod
-    def of_size(cls, size: int, v: Floats) -> ActiveSet:
-        """Create an empty active set with space for `size` members."""
-        return cls(np.zeros(size, dtype=np.intp), np.zeros(size), np.zeros((size, size)), v)
-
 
 class WorkingSet:
     """Rows that the solver works on, and the active set among them."""
@@ -137,7 +124,8 @@ class WorkingSet:
         self.rows: Rows = np.empty(0, dtype=np.intp)
         self.Z: Any = None
         self.lengths: Floats = np.empty(0)
-        self.active = ActiveSet.of_size(8, -np.eye(1, 1 + signed.dimension)[0])
+        residual = -np.eye(1, 1 + signed.dimension)[0]
+        self.active = ActiveSet(np.zeros(8, dtype=np.intp), np.zeros(8), np.zeros((8, 8)), residual)
         self.k = 0  # number of members
         features = min(signed.dimension, 400)
         self.most, self.parts = max(256, 12 * features), max(16, features)
@@ -185,11 +173,9 @@ class WorkingSet:
             self.signed.deadline.check()
             self.k, end = run_nearest(table, self.lengths, self.active, self.k, GAP / 16, STEPS)
             if end == FULL:
-                old, k = self.active, self.k
-                self.active = ActiveSet.of_size(2 * k + 8, old.v)
-                self.active.members[:k] = old.members
-                self.active.u[:k] = old.u
-                self.active.L[:k, :k] = old.L
+                old, more = self.active, (0, self.k + 8)
+                members, u, L = np.pad(old.members, more), np.pad(old.u, more), np.pad(old.L, more)
+                self.active = ActiveSet(members, u, L, old.v)
             elif end != MORE:
                 return bool(end == NEAREST)
 

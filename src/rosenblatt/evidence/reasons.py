@@ -257,7 +257,7 @@ def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -
         pivots, _, _ = find_pivots(X, residues(X)[0], deadline)
         spanning = tuple(overlap[np.concatenate((pivots.rows, pivots.extra))].tolist())
     overlap_span = [Alternative(rows=list(spanning))]
-    left = divide_out(SignedRows.even(examples, deadline=deadline), overlap_span)
+    left = divide_out(SignedRows.of(examples, even=True, deadline=deadline), overlap_span)
     over = left.quotient
     all_zero = extend_span(left, rows, list(spanning))[1].quotient
     assert over is not None

@@ -18,7 +18,6 @@ from typing import Any
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 import rosenblatt.algorithms as algorithms
 from rosenblatt.blocks import Blocks, T, Work, merge_rows
@@ -35,7 +34,6 @@ from rosenblatt.evidence.decision import (
 )
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
-    Total,
     add_totals,
     contradictions,
     exact_products,
@@ -176,7 +174,7 @@ def _express_by_labels(found: Separability, rows: KeslerRows, blocks: Blocks) ->
     support = np.array([known[m] for m in found.support.tolist()], dtype=np.intp).reshape(-1, 2)
     upper, others = found.upper, first.k - 1
     if rows.reduced:  # fixing the first label's weights at 0 makes margins narrower
-        radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(summarize_block))
+        radius = math.sqrt(2.0) * max(look.radius for look in blocks.each(summarize))
         upper = None
     if proof is not None and proof.claim not in VERDICTS:  # conflicts may share an example
         proof = replace(proof, claim=claim_mistakes(1), conflicts=proof.conflicts[:1])
@@ -247,17 +245,16 @@ def _decide_two(
 ) -> Separability:
     """Decide whether rows of two labels are separable."""
     with SolverProgress() as progress:
-        search = _Search(blocks, widest, progress, known)
         try:
-            search.begin(deadline)
+            search = _Search(blocks, widest, progress, deadline, known)
         except OutOfTimeError:
-            return search.undecided(TIME_OVER, None)
+            return Separability("undecided", 0.0, reason=TIME_OVER)
         try:
             while (result := search.step()) is None:
                 pass
             return result
         except KeyboardInterrupt:
-            passes = plural(search.passes, "pass", "passes")
+            passes = plural(progress.passes, "pass", "passes")
             return search.undecided(f"interrupted after {passes} over the data", progress.point)
         except OutOfTimeError:
             return search.out_of_time()
@@ -281,32 +278,36 @@ def find_contradictions(examples: Examples, most: int = MOST_PAIRS) -> Separabil
     conflicts = tuple(Conflict(pair, (1, 1)) for pair in sorted(islice(pairs, most)))
     if not conflicts:
         return None
-    search = _Search(examples, False, SolverProgress())
-    search.begin(NEVER)
-    return search.not_separable(conflicts)
+    return _Search(examples, False, SolverProgress()).not_separable(conflicts)
 
 
 class _Search(Blocks):
     """Search for a verdict on all rows by deciding a growing subset, the working set."""
 
+    n = 0  # number of rows
+
     def __init__(
-        self, blocks: Blocks, widest: bool, progress: SolverProgress, known: Vector = ()
+        self,
+        blocks: Blocks,
+        widest: bool,
+        progress: SolverProgress,
+        deadline: Deadline = NEVER,
+        known: Vector = (),
     ) -> None:
+        """Collect the labels, the largest entry per column and a sample of rows in one pass.
+
+        Raises OutOfTimeError at the deadline, but not in the first block.
+        """
         self.whole = blocks.in_memory  # whether all rows are in the working set
         self.blocks = blocks if blocks.loaded is None else blocks.loaded.merged()
         self.widest, self.progress, self.known = widest, progress, known
-        self.deadline = NEVER
-        self.look = DataSummary(0.0, np.empty(0), False)
-        self.passes = self.waits = 0
+        self.deadline, self.waits = NEVER, 0
         self.nearest = math.inf  # the lowest upper bound on margins so far
         self.conflicts: tuple[Conflict, ...] = ()
         self.labels: list[PackedLabels] = []
-
-    def begin(self, deadline: Deadline) -> None:
-        """Collect the labels, the largest entry per column and a sample of rows in one pass."""
         looks, samples = list[DataSummary](), list[Examples]()
         for look, labels, sample in self.each(sample_block):
-            if looks:  # one block is read whatever the deadline
+            if looks:
                 deadline.check()
             looks.append(look)
             self.labels.append(labels)
@@ -315,27 +316,22 @@ class _Search(Blocks):
                 samples = [_thin(samples)]
         if not looks:
             raise ValueError("there are no rows; give at least one.")
-        self.passes = 2 if self.whole else 1  # X in memory was checked for NaN and infinity before
+        progress.passes = 2 if self.whole else 1  # X in memory was checked for NaN before
+        self.n = sum(labels.n for labels in self.labels)
         self.working = self.blocks.first() if self.whole else _thin(samples)
         columns = np.max([look.columns for look in looks], axis=0)
         radius = max(look.radius for look in looks)
         self.look = replace(looks[0], radius=radius, columns=columns)
-        self.dimension = len(self.look.columns)
+        self.dimension = len(columns)
         # A power of two that no row is longer than: in this unit, no score overflows or vanishes.
-        radius = min(self.look.radius, sys.float_info.max)
-        self.unit = math.ldexp(1.0, max(-1000, min(math.frexp(radius)[1], 1023)))
-        self.deadline = deadline
-        if self.n * self.dimension <= FEW_NUMBERS:
-            self.deadline = self._working_deadline()
+        exponent = math.frexp(min(radius, sys.float_info.max))[1]
+        self.unit = math.ldexp(1.0, max(-1000, min(exponent, 1023)))
+        if self.n * self.dimension > FEW_NUMBERS or not self._is_quick():
+            self.deadline = deadline
 
-    def _working_deadline(self) -> Deadline:
-        """Return the deadline for deciding about the working set; a small set has none."""
-        rows = replace(self.working, weights=None)
-        return NEVER if is_quick(rows, FEW_NUMBERS) else self.deadline
-
-    @property
-    def n(self) -> int:
-        return sum(labels.n for labels in self.labels)
+    def _is_quick(self) -> bool:
+        """Return whether the working set is decided whatever the time limit."""
+        return is_quick(replace(self.working, weights=None), FEW_NUMBERS)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Yield the result of calling `work` on each block of rows.
@@ -354,13 +350,16 @@ class _Search(Blocks):
         """
         rows = self.working
         look = self.look if self.whole else summarize(rows)
-        deadline = self._working_deadline()
-        plain = SignedRows.plain(rows, look, deadline)
-        plain.passes, self.scale = self.passes, float(plain.columns[0])
+        plain = SignedRows.of(
+            *(rows, look),
+            deadline=NEVER if self._is_quick() else self.deadline,
+            progress=self.progress if self.whole else None,
+        )
+        self.scale = float(plain.columns[0])
         self.progress.point = None
-        decision = decide(plain, look, self.widest, self._report, self.known)
-        if self.whole:
-            self.passes = max(self.passes, plain.passes)
+        decision = decide(plain, look, self.widest, self.known)
+        if decision.point is not None and not self.whole:
+            self.progress.tell(decision.point)
         if decision.verdict == "undecided":
             return self.undecided(decision.reason, decision.point)
         if decision.first is not None:
@@ -370,17 +369,14 @@ class _Search(Blocks):
         held = decision if self.whole else self._extend(decision)
         return None if held is None else self._make_result(held)
 
-    def _report(self, point: Point, passes: int) -> None:
-        if self.whole:
-            self.passes = passes
-        self.progress.tell(point, self.passes)
-
     def undecided(self, reason: str, point: Point | None) -> Separability:
         """Return the result "undecided", with known bounds on the margin.
 
         An upper bound on the margin of some rows is one for all rows.
         """
-        result = Separability("undecided", self.look.radius, passes=self.passes, reason=reason)
+        result = Separability(
+            "undecided", self.look.radius, passes=self.progress.passes, reason=reason
+        )
         if point is None or not point.plain:
             return result
         if self.whole and point.lower > 0:
@@ -399,7 +395,11 @@ class _Search(Blocks):
         claim = claim_mistakes(len(conflicts))
         proof = self._prove(claim, conflicts)[0] if self.whole else None
         return Separability(
-            "not separable", self.look.radius, conflicts=conflicts, passes=self.passes, proof=proof
+            "not separable",
+            self.look.radius,
+            conflicts=conflicts,
+            passes=self.progress.passes,
+            proof=proof,
         )
 
     def _extend(self, decision: Decision) -> Decision | None:
@@ -436,7 +436,7 @@ class _Search(Blocks):
             margin, on = measure_block(decision.weights, rows.n, rows, 0)
             support = rows.row_numbers[on.row_numbers]
         else:  # rounding errors hide which rows are nearest
-            self.passes += 1
+            self.progress.passes += 1
             measure_all = functools.partial(measure_block, decision.weights, MOST_NEAR)
             parts = list(self.each(measure_all))
             margin = min(least for least, _ in parts)
@@ -462,17 +462,22 @@ class _Search(Blocks):
                 each = dict(zip(part.rows, part.multipliers, strict=True))
                 multipliers = tuple(each.get(n, part.rest) for n in range(rows.n))
                 part = Conflict(tuple(range(rows.n)), multipliers)
-            off = functools.partial(find_off_span, _orthogonal(rows, part.rows), self.unit)
+            table, nullity = flint.fmpz_mat(integer_rows(rows, part.rows)).nullspace()
+            chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
+            orthogonal = tuple(
+                int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist()
+            )
+            off = functools.partial(find_off_span, orthogonal, self.unit)
             if self._join(self._sift(off).low):
                 return None
             if len(part.rows) < self.n:
-                self.passes += 1
+                self.progress.passes += 1
                 listed = self.working.row_numbers[list(part.rows)]
-                rest = add_totals(list(self.each(functools.partial(sum_of_others, listed))))
+                rest = add_totals(list(self.each(functools.partial(sum_of_rows, without=listed))))
                 found = Alternative(
                     rows=list(part.rows), multipliers=list(map(flint.fmpq, part.multipliers))
                 )
-                part = add_remaining_rows(SignedRows.plain(rows), found, rest)
+                part = add_remaining_rows(SignedRows.of(rows), found, rest)
         return replace(decision, conflict=part)
 
     def _make_result(self, decision: Decision) -> Separability | None:
@@ -484,7 +489,7 @@ class _Search(Blocks):
         if proof is None:
             return None
         result = Separability(
-            decision.verdict, self.look.radius, floats, passes=self.passes, proof=proof
+            decision.verdict, self.look.radius, floats, passes=self.progress.passes, proof=proof
         )
         if found is not None:
             scaled = self.look.scaled_margin(found.margin, to_unit_length(weights))
@@ -520,7 +525,7 @@ class _Search(Blocks):
         """
         proof = Proof(claim, "", self.labels[0].x0, weights, conflicts)
         separable = claim == "separable"
-        self.passes += 1 + bool(weights) + separable if self.whole else 1
+        self.progress.passes += 1 + bool(weights) + separable if self.whole else 1
         also: list[Work[Any]] = [functools.partial(scaled_radius, self.look)] if separable else []
         if floats is not None and not self.whole:
             also.append(functools.partial(check_products, to_integers(floats), strict=True))
@@ -531,7 +536,7 @@ class _Search(Blocks):
             if not wrong.rows or self.whole or np.isin(wrong.rows, self.working.row_numbers).any():
                 raise
             self.working = merge_rows([self.working, self.take(wrong.rows)])
-            self.passes += 1
+            self.progress.passes += 1
             return None, math.inf
         radius = max(radius for radius, *_ in evidence.also) if separable else 0.0
         return replace(proof, data=evidence.data), radius
@@ -546,7 +551,7 @@ class _Search(Blocks):
 
     def _sift(self, work: Work[Sifted]) -> Sifted:
         """Run `work` on every block, and combine the rows that it finds."""
-        self.passes += 1
+        self.progress.passes += 1
         parts = list(self.each(work))
         least = min(part.least for part in parts)
         near = [part.near for part in parts if part.least <= least + ON_THE_MARGIN * abs(least)]
@@ -580,19 +585,7 @@ def _thin(samples: Sequence[Examples]) -> Examples:
     return every.some(np.arange(0, every.n, step))
 
 
-def _orthogonal(examples: Examples, rows: Sequence[int]) -> Vector:
-    """Draw a random integer vector that is orthogonal to the rows listed in `rows`."""
-    table, nullity = flint.fmpz_mat(integer_rows(examples, rows)).nullspace()
-    chance = np.random.default_rng(0).integers(1, 2**10, size=nullity).tolist()
-    return tuple(int(sum(c * int(row[j]) for j, c in enumerate(chance))) for row in table.tolist())
-
-
 # Work on one block, wherever it is; a cluster sends these functions to its workers.
-
-
-def summarize_block(block: Examples, first: int) -> DataSummary:
-    """Compute the radius R and the largest entry of each column of a block."""
-    return summarize(block.merged())
 
 
 def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Examples]:
@@ -600,12 +593,6 @@ def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels
     block = block.merged()
     few = block.pick(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
     return summarize(block), pack_labels(block, first), few
-
-
-def sum_of_others(listed: NDArray[np.intp], block: Examples, first: int) -> Total:
-    """Sum the signed rows y·x of a block, except the listed rows."""
-    here = listed[(listed >= first) & (listed < first + block.n)]
-    return sum_of_rows(block.merged(), without=here - first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -639,7 +626,7 @@ def measure_block(
 ) -> tuple[float, Examples]:
     """Compute the exact margin of weights on a block, and find up to `most` support vectors."""
     block = block.merged()
-    found = measure(SignedRows.plain(block), weights, None)
+    found = measure(SignedRows.of(block), weights, None)
     return found.margin, block.pick(found.support[:most], first)
 
 

@@ -281,7 +281,7 @@ def separation(
             X, y if data is None else data, family, fit_intercept, sample_weight, groups, target
         )
     with SolverProgress() as progress:
-        return separation_of(regression, Watch(progress.tell, Deadline.after(time_limit)))
+        return separation_of(regression, Watch(progress, Deadline.after(time_limit)))
 
 
 def separation_of(regression: SignedRegression, watch: Watch) -> Separation:

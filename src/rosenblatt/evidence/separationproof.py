@@ -239,7 +239,8 @@ class SeparationProof(SavedProof):
         if self.space is None:
             listed = np.zeros(examples.n, dtype=bool)
             listed[list(self.part.rows)] = True
-            rest = sum_of_rows(examples, without=separated | pinned | listed)
+            listed |= separated | pinned
+            rest = sum_of_rows(examples, without=np.flatnonzero(listed))
             check_sum(self.part, examples, rest, lambda j: f"coefficient {j}")
         kind = kind_of(regression, separated)
         if self.kind != kind:

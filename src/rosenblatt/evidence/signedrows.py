@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flint
 import numpy as np
@@ -37,6 +37,9 @@ from rosenblatt.evidence.integers import (
 from rosenblatt.evidence.proof import Vector
 from rosenblatt.examples import Examples
 from rosenblatt.tables import largest_by_row
+
+if TYPE_CHECKING:
+    from rosenblatt.evidence.minnorm import SolverProgress
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -62,12 +65,13 @@ class DataSummary:
     radius: float  # the length of the longest row, x0 included
     columns: Floats  # the largest entry of each column, x0 included
     x0: bool  # whether the first column is x0
-    far_apart: bool = False  # whether columns or rows differ by more than FAR_APART
+    rows_differ: bool = False  # whether the lengths of rows differ by more than FAR_APART
 
-    @property
-    def uneven(self) -> bool:
-        """Whether magnitudes differ so much that each column needs its own scale."""
-        return self.far_apart or _are_far_apart(self.columns, UNEVEN)
+    def differs_by(self, factor: float) -> bool:
+        """Return whether columns differ by more than a factor, or rows by more than FAR_APART."""
+        used = self.columns[self.columns > 0]
+        least, most = used.min(initial=math.inf), used.max(initial=0.0)
+        return self.rows_differ or bool(most / factor > least)
 
     @property
     def scales(self) -> Floats:
@@ -87,21 +91,15 @@ class DataSummary:
             return float(margin / largest / grown) if grown > 0 else 0.0
 
 
-def summarize(examples: Examples) -> DataSummary:
-    """Compute the radius R and the largest entry of each column in one pass."""
+def summarize(examples: Examples, first: int = 0) -> DataSummary:
+    """Compute the radius R and the largest entry of each column of a block in one pass."""
+    examples = examples.merged()
     unit, x0 = examples.unit, abs(examples.x0)
     squares, columns = lengths_and_columns(examples, np.full(examples.d, 1.0 / unit))
     least, most = float(squares.min()) + (x0 / unit) * (x0 / unit), float(squares.max())
     radius = round_up_length(math.hypot(math.sqrt(most), x0 / unit), unit)
     augmented = np.concatenate(([x0], columns)) if x0 else columns
-    apart = least * FAR_APART**2 < most or _are_far_apart(augmented, FAR_APART)
-    return DataSummary(radius, augmented, bool(x0), apart)
-
-
-def _are_far_apart(columns: Floats, far: float) -> bool:
-    """Return whether the largest entries of two columns differ by more than the factor `far`."""
-    used = columns[columns > 0]
-    return bool(used.max(initial=0.0) / far > used.min(initial=math.inf))
+    return DataSummary(radius, augmented, bool(x0), least * FAR_APART**2 < most)
 
 
 def scaled_radius(
@@ -171,9 +169,12 @@ _look_at_dense = Kernel(look_dense, _bind, one_pass)
 _look_at_sparse = Kernel(look_sparse, work=lambda data, *others: 2 * len(data))
 
 
-def _unit_scale(a: float) -> float:
-    # Entries below 2^-1000 stay small, which loses nothing. None exceeds 1: see `bounded_scores`.
-    return math.ldexp(1.0, -max(math.frexp(a)[1], -1000)) if a else 1.0
+def _scale_below_one(largest: Any) -> Any:
+    """Return the powers of two that scale numbers to less than 1, but not less than 1/2.
+
+    Numbers below 2^-1000 stay small, which loses nothing. For a zero the power is 1.
+    """
+    return np.ldexp(1.0, -np.maximum(np.frexp(largest)[1], -1000))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +200,7 @@ class Quotient:
 class SignedRows:
     """Signed rows y·x for the solvers, scaled by powers of two.
 
-    They count the passes over the data. A pass raises OutOfTimeError once the deadline is over.
+    A pass over them raises OutOfTimeError once the deadline is over.
     """
 
     examples: Examples
@@ -207,65 +208,57 @@ class SignedRows:
     factors: Floats | None = None  # powers of two that rows are multiplied by
     quotient: Quotient | None = None  # the weights that are left after rows were projected out
     alive: NDArray[np.bool_] | None = None  # the rows that are not left out
-    passes: int = 0
     deadline: Deadline = NEVER
+    progress: SolverProgress | None = None  # counts the passes
 
     @classmethod
-    def plain(
-        cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
+    def of(
+        cls,
+        examples: Examples,
+        look: DataSummary | None = None,
+        *,
+        even: bool = False,
+        deadline: Deadline = NEVER,
+        progress: SolverProgress | None = None,
     ) -> SignedRows:
-        """Create signed rows that are all scaled by one factor.
+        """Create signed rows that are all scaled by one factor, or to similar magnitudes.
 
-        The weights of widest margin stay the same.
+        With one factor, the weights of widest margin stay the same. With `even`, each column has a
+        factor of its own and, if needed, each row.
         """
-        columns = (look or summarize(examples)).columns
-        unit = _unit_scale(columns.max(initial=0.0))
-        return cls(examples, np.full(len(columns), unit), deadline=deadline)
-
-    @classmethod
-    def even(
-        cls, examples: Examples, look: DataSummary | None = None, deadline: Deadline = NEVER
-    ) -> SignedRows:
-        """Create signed rows scaled to similar magnitudes: each column and, if needed, each row."""
-        columns = np.array([_unit_scale(a) for a in (look or summarize(examples)).columns])
-        x0, units = abs(examples.x0), columns[bool(examples.x0) :]
-        rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
-        rows = np.maximum(rows, x0 * columns[0] if x0 else 0.0)
-        live, factors = rows[rows > 0], None
-        if len(live) and live.max() > FAR_APART * live.min():
-            factors = np.array([_unit_scale(a) for a in rows])
-        return cls(examples, columns, factors, deadline=deadline)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether these are the original rows times one factor: no other scaling, no projection."""
-        same = self.factors is None and self.quotient is None
-        return same and bool((self.columns == self.columns[0]).all())
+        columns, factors = (look or summarize(examples)).columns, None
+        if even:
+            columns, x0 = _scale_below_one(columns), abs(examples.x0)
+            units = columns[bool(x0) :]
+            rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
+            rows = np.maximum(rows, x0 * columns[0] if x0 else 0.0)
+            live = rows[rows > 0]
+            if len(live) and live.max() > FAR_APART * live.min():
+                factors = _scale_below_one(rows)
+        else:
+            columns = np.full(len(columns), _scale_below_one(columns.max(initial=0.0)))
+        return cls(examples, columns, factors, deadline=deadline, progress=progress)
 
     @property
     def dimension(self) -> int:
         """Number of entries of each signed row, after any projection."""
         return len(self.columns if self.quotient is None else self.quotient.others)
 
-    def scores(self, w: Floats) -> Floats:
-        """Compute the signed score of each row; rows that are left out get infinity."""
-        if self.quotient is not None:
-            whole = np.empty(len(self.columns))
-            whole[self.quotient.others] = w
-            whole[self.quotient.pivots] = -self.quotient.floats @ w
-            w = whole
-        return self.bounded_scores(w)[0]
-
     @np.errstate(all="ignore")
-    def bounded_scores(self, w: Floats) -> tuple[Floats, float]:
+    def scores(self, w: Floats) -> tuple[Floats, float]:
         """Compute all signed scores, and an upper bound on their rounding errors.
 
-        The weights, each rounded once, are those of all columns, pivots included. Entries of scaled
-        rows are at most 1, so √D bounds their length. Underflow is multiplied by the factors of the
-        rows.
+        The weights are those of the projected rows, or those of all columns, pivots included; each
+        is rounded once. Rows that are left out get infinity. Entries of scaled rows are at most 1,
+        so √D bounds their length. Underflow is multiplied by the factors of the rows.
         """
         self.deadline.check()
-        self.passes += 1
+        if self.progress is not None:
+            self.progress.passes += 1
+        if self.quotient is not None and len(w) < len(self.columns):
+            free, w = w, np.empty(len(self.columns))
+            w[self.quotient.others] = free
+            w[self.quotient.pivots] = -self.quotient.floats @ free
         s, largest = self.examples.signed_scores(w * self.columns), 1.0
         if self.factors is not None:
             s *= self.factors
@@ -283,7 +276,7 @@ class SignedRows:
         """
         whole = self.scaled_whole(w)
         unit = max(abs(v) for v in whole)
-        return *self.bounded_scores(np.array([round_fraction(v / unit) for v in whole])), unit
+        return *self.scores(np.array([round_fraction(v / unit) for v in whole])), unit
 
     def find_below(self, w: Fractions, level: Any) -> Iterator[tuple[int, Any]]:
         """Yield rows whose score may be below `level`, with the exact score minus `level`.
@@ -452,14 +445,6 @@ def least_margin(
     return width if p > 0 else -width
 
 
-def novikoff_bound(radius: float, margin: float) -> float | None:
-    """Return the Novikoff bound R²/rho², or None without a positive margin."""
-    if not margin > 0:
-        return None
-    ratio = float(radius) / float(margin)
-    return ratio * ratio if ratio < 1e154 else math.inf
-
-
 def relative_gap(margin: float, upper: float) -> float:
     """Return the relative gap between a margin and its upper bound, or 1 if unknown."""
     known = margin > 0 and 0 < upper < math.inf
@@ -489,7 +474,7 @@ def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | 
     table = with_ones.tolist()
     square = flint.fmpq_mat([[row[j] for row in table] for j in equations])
     wanted = flint.fmpq_mat(len(rows), 1, [int(j == 0) for j in equations])
-    multipliers = solve_exactly(square, wanted)
+    multipliers = solve_system(square, wanted)
     if any(m.p < 0 for m in multipliers.entries()):
         return None
     if (multipliers.transpose() * Z) != flint.fmpq_mat(1, Z.ncols()):
@@ -498,62 +483,61 @@ def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | 
     return Alternative(rows=[n for n, _ in pairs], multipliers=[m for _, m in pairs])
 
 
-class ExactSolver:
-    """Wolfe's algorithm for the minimum-norm point in exact fractions.
+def solve_exactly(
+    signed: SignedRows, rows: Sequence[int], multipliers: Floats, *, widest: bool = False
+) -> Alternative | None:
+    """Find weights that separate, or multipliers with which rows sum to zero, in exact fractions.
 
-    It starts from the result of the float solver. In exact arithmetic the distance falls with
-    each row that joins the active set, so no active set comes twice, and the algorithm ends.
+    This is Wolfe's algorithm for the minimum-norm point, which starts from the rows and multipliers
+    of the float solver. In exact arithmetic the distance falls with each row that joins the active
+    set, so no active set comes twice, and the algorithm ends. With `widest`, the weights have the
+    widest margin. The result is None after too many steps.
     """
+    signed.check_time(rows, width=2)
+    keep = independent_columns(_prepend_ones(signed.exact(rows)).transpose())
+    active = [int(rows[i]) for i in keep]
+    Z, u = signed.exact(active).tolist(), to_fractions(multipliers[keep])
+    for _ in range(EXACT_STEPS):
+        u = _adjust_exactly(signed, active, Z, u)
+        height = 1 - sum(u, flint.fmpq(0))
+        if height == 0:
+            return Alternative(rows=active, multipliers=u)
+        w = (flint.fmpq_mat(1, len(u), u) * flint.fmpq_mat(Z)).entries()
+        # Take the first row, by score in floats, that is too low exactly. Without `widest`, a score
+        # of 0 is too low.
+        excesses = signed.find_below(w, height if widest else flint.fmpq(0))
+        low = ((n, e) for n, e in excesses if n not in active)
+        n = next((n for n, e in low if e < 0 or (e == 0 and not widest)), None)
+        if n is None:
+            return Alternative(weights=w, rows=active, multipliers=u)
+        active.append(n)
+        Z.extend(signed.exact([n]).tolist())
+        u.append(flint.fmpq(0))
+    return None
 
-    def __init__(self, signed: SignedRows, rows: Sequence[int], multipliers: Floats) -> None:
-        self.signed = signed
-        signed.check_time(rows, width=2)
-        keep = independent_columns(_prepend_ones(signed.exact(rows)).transpose())
-        self.rows = [int(rows[i]) for i in keep]
-        self.Z = signed.exact(self.rows).tolist()
-        self.u = to_fractions(multipliers[keep])
 
-    def run(self, *, widest: bool = False) -> Alternative | None:
-        """Find weights that separate, or multipliers with which rows sum to zero.
+def _adjust_exactly(
+    signed: SignedRows, active: list[int], Z: list[Fractions], u: Fractions
+) -> Fractions:
+    """Return the multipliers of the minimum-norm point of the active rows Z.
 
-        With `widest`, the weights have the widest margin. The result is None after too many steps.
-        """
-        for _ in range(EXACT_STEPS):
-            self._adjust()
-            height = 1 - sum(self.u, flint.fmpq(0))
-            if height == 0:
-                return Alternative(rows=self.rows, multipliers=self.u)
-            w = (flint.fmpq_mat(1, len(self.u), self.u) * flint.fmpq_mat(self.Z)).entries()
-            # Take the first row, by score in floats, that is too low exactly. Without `widest`, a
-            # score of 0 is too low.
-            excesses = self.signed.find_below(w, height if widest else flint.fmpq(0))
-            low = ((n, e) for n, e in excesses if n not in self.rows)
-            n = next((n for n, e in low if e < 0 or (e == 0 and not widest)), None)
-            if n is None:
-                return Alternative(weights=w, rows=self.rows, multipliers=self.u)
-            self.rows.append(n)
-            self.Z.extend(self.signed.exact([n]).tolist())
-            self.u.append(flint.fmpq(0))
-        return None
-
-    def _adjust(self) -> None:
-        """Find the minimum-norm point of the active rows; drop rows whose multiplier reaches 0."""
-        while True:
-            self.signed.deadline.check()
-            self.signed.check_time(self.rows, width=2)
-            with_ones, k = _prepend_ones(flint.fmpq_mat(self.Z)), len(self.rows)
-            ones = flint.fmpq_mat(k, 1, [1] * k)
-            best = list(solve_exactly(with_ones * with_ones.transpose(), ones).entries())
-            falling = [i for i, p in enumerate(best) if p <= 0]
-            if not falling:
-                self.u = best
-                return
-            steps = {i: self.u[i] / (self.u[i] - best[i]) if self.u[i] != 0 else 0 for i in falling}
-            step = min(steps.values())
-            self.u = [u + step * (p - u) for u, p in zip(self.u, best, strict=True)]
-            for i in reversed(falling):
-                if steps[i] == step:
-                    del self.u[i], self.rows[i], self.Z[i]
+    Rows whose multiplier reaches 0 are removed from both lists.
+    """
+    while True:
+        signed.deadline.check()
+        signed.check_time(active, width=2)
+        with_ones, k = _prepend_ones(flint.fmpq_mat(Z)), len(active)
+        ones = flint.fmpq_mat(k, 1, [1] * k)
+        best = list(solve_system(with_ones * with_ones.transpose(), ones).entries())
+        falling = [i for i, p in enumerate(best) if p <= 0]
+        if not falling:
+            return best
+        steps = {i: u[i] / (u[i] - best[i]) if u[i] != 0 else 0 for i in falling}
+        step = min(steps.values())
+        u = [v + step * (p - v) for v, p in zip(u, best, strict=True)]
+        for i in reversed(falling):
+            if steps[i] == step:
+                del u[i], active[i], Z[i]
 
 
 def to_fractions(floats: Floats) -> Fractions:
@@ -569,7 +553,7 @@ def clear_denominators(fractions: Sequence[Any]) -> Vector:
     return tuple(v // divisor for v in whole)
 
 
-def solve_exactly(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:
+def solve_system(A: flint.fmpq_mat, b: flint.fmpq_mat) -> flint.fmpq_mat:
     """Solve A x = b exactly by Dixon's lifting, which is fast for 53-bit entries."""
     return A.solve(b, algorithm="dixon")  # type: ignore[call-arg]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.proof import Conflict, Proof
-from rosenblatt.evidence.signedrows import GAP, novikoff_bound, relative_gap
+from rosenblatt.evidence.signedrows import GAP, relative_gap
 from rosenblatt.read.encoding import spell_label
 from rosenblatt.text import (
     PROVED,
@@ -127,7 +127,7 @@ class Separability:
         """
         if not self or self.margin is None:
             return None
-        return novikoff_bound(self.radius, self.margin) or math.inf
+        return Guarantee(self.radius, self.margin).bound or math.inf
 
     @property
     def gap(self) -> float | None:
