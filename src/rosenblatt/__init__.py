@@ -11,12 +11,11 @@ __version__ = "0.1.0"
 # Module -> the public names that it defines.
 _PUBLIC_NAMES = {
     "estimators": "fewest_mistakes FewestMistakes Perceptron PocketPerceptron",
-    "evidence.guarantee": "guarantee Guarantee squeeze Squeeze",
     "evidence.proof": "Proof ProofError",
     "evidence.separability": "separability",
     "evidence.separation": "separation Separation",
     "evidence.separationproof": "SeparationProof",
-    "evidence.verdicts": "Separability",
+    "evidence.verdicts": "guarantee Guarantee Separability squeeze Squeeze",
     "experiments": "experiment Experiment",
     "export": "register_onnx_converters to_onnx",
     "model": "load Model save",
@@ -42,17 +41,17 @@ if TYPE_CHECKING:
     from rosenblatt.estimators import Perceptron as Perceptron
     from rosenblatt.estimators import PocketPerceptron as PocketPerceptron
     from rosenblatt.estimators import fewest_mistakes as fewest_mistakes
-    from rosenblatt.evidence.guarantee import Guarantee as Guarantee
-    from rosenblatt.evidence.guarantee import Squeeze as Squeeze
-    from rosenblatt.evidence.guarantee import guarantee as guarantee
-    from rosenblatt.evidence.guarantee import squeeze as squeeze
     from rosenblatt.evidence.proof import Proof as Proof
     from rosenblatt.evidence.proof import ProofError as ProofError
     from rosenblatt.evidence.separability import separability as separability
     from rosenblatt.evidence.separation import Separation as Separation
     from rosenblatt.evidence.separation import separation as separation
     from rosenblatt.evidence.separationproof import SeparationProof as SeparationProof
+    from rosenblatt.evidence.verdicts import Guarantee as Guarantee
     from rosenblatt.evidence.verdicts import Separability as Separability
+    from rosenblatt.evidence.verdicts import Squeeze as Squeeze
+    from rosenblatt.evidence.verdicts import guarantee as guarantee
+    from rosenblatt.evidence.verdicts import squeeze as squeeze
     from rosenblatt.experiments import Experiment as Experiment
     from rosenblatt.experiments import experiment as experiment
     from rosenblatt.export import register_onnx_converters as register_onnx_converters

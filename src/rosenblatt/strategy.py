@@ -24,10 +24,9 @@ from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
 from rosenblatt.blocks import Blocks, return_block
 from rosenblatt.clock import Deadline, Reporter
-from rosenblatt.evidence.guarantee import guarantee_of
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.evidence.verdicts import Separability
+from rosenblatt.evidence.verdicts import Separability, guarantee_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, count_misclassified
 from rosenblatt.interrupts import delay_interrupts

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rosenblatt as rb
 from rosenblatt import algorithms
-from rosenblatt.evidence.guarantee import compute_lengths, guarantee_of
+from rosenblatt.evidence.verdicts import guarantee_of
 from rosenblatt.examples import Examples
 
 ORDERS = ["cycle", "random-cycle", "shuffle", "first", "random"]
@@ -137,7 +137,8 @@ def test_features_on_one_scale_cause_no_hint():
 def test_norms_of_extreme_rows_are_correct(c):
     X, y, _ = planted(2)
     examples = Examples.from_arrays(c * X, y, x0=0.0)
-    assert compute_lengths(examples) == pytest.approx(c * np.linalg.norm(X, axis=1))
+    lengths = [guarantee_of(examples.some([n]), np.ones(4)).radius for n in range(len(X))]
+    assert lengths == pytest.approx(c * np.linalg.norm(X, axis=1))
 
 
 @pytest.mark.parametrize("weights", [[0.0] * 4, [1.0, 2.0], [np.nan, 1.0, 1.0, 1.0]])

@@ -32,7 +32,6 @@ from rosenblatt.evidence.decision import (
     measure,
     to_unit_length,
 )
-from rosenblatt.evidence.guarantee import Guarantee
 from rosenblatt.evidence.integers import (
     add_totals,
     contradictions,
@@ -55,7 +54,7 @@ from rosenblatt.evidence.signedrows import (
     summarize,
     to_integers,
 )
-from rosenblatt.evidence.verdicts import TIME_OVER, MulticlassConflict, Separability
+from rosenblatt.evidence.verdicts import TIME_OVER, Guarantee, MulticlassConflict, Separability
 from rosenblatt.examples import Examples, KeslerRows
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.inputs import explain_parameters, read_examples

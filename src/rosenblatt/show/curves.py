@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.judge import Judge
 from rosenblatt.errors import UsageError
-from rosenblatt.evidence.guarantee import Guarantee, Squeeze, add_bias_slot, guarantee_of, squeeze
 from rosenblatt.evidence.separability import separability_of
+from rosenblatt.evidence.verdicts import Guarantee, Squeeze, add_bias_slot, guarantee_of, squeeze
 from rosenblatt.files import replacing
 from rosenblatt.pipelines import final
 from rosenblatt.show.drawing import (

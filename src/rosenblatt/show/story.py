@@ -59,10 +59,15 @@ from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Reason
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.errors import FROM_ZERO, RowNames
-from rosenblatt.evidence.guarantee import add_bias_slot, rescale_to_floats, squeeze
 from rosenblatt.evidence.proof import Conflict
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.evidence.verdicts import MulticlassConflict, Separability
+from rosenblatt.evidence.verdicts import (
+    MulticlassConflict,
+    Separability,
+    add_bias_slot,
+    rescale_to_floats,
+    squeeze,
+)
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.pipelines import final, is_ours, transform_before_last
