@@ -215,15 +215,16 @@ class Evidence:
                 weight_digest.update((weights + 0.0).data)
                 powers.append(power_of(weights))
             found.append(others)
-        positive, wrong, listed, rest, more = (list(one) for one in zip(*found, strict=True))
+        positive, wrong, parts, sums, more = (list(one) for one in zip(*found, strict=True))
+        listed, rest = merge_rows(parts), [total for total in sums if total is not None]
         return cls(
             proof,
             n,
             digest.hexdigest(),
             weight_digest.hexdigest() if powers else "",
             min(powers, default=0),
-            merge_rows(listed),
-            add_totals(rest),
+            listed,
+            add_totals(rest) if rest else ([0] * listed.dimension, unit_of(listed)),
             any(positive),
             next((error for error in wrong if error is not None), None),
             more,
@@ -362,10 +363,8 @@ def _collect(
         except ProofError as error:
             wrong = error
     listed = pick_rows(named, block, first)
-    if any(one.rest for one in proof.conflicts):
-        rest = sum_of_rows(block, first, without=named)
-    else:
-        rest = [0] * block.dimension, unit_of(listed)
+    others = any(one.rest for one in proof.conflicts)
+    rest = sum_of_rows(block, first, without=named) if others else None
     weights = block.weights if proof.sample_weight_digest else None
     more = tuple(work(block, first) for work in also)
     codes = row_codes(replace(block) if anew else block)

@@ -119,8 +119,7 @@ def _try_pla(signed: SignedRows) -> Vector:
         run = algorithms.pla(examples, budget=budget)
     except algorithms.WeightsOverflowError:
         return ()
-    if signed.progress is not None:
-        signed.progress.passes += run.epochs + 1
+    signed.count_passes(run.epochs + 1)
     return to_integers(examples.to_augmented(run.hypothesis.w)) if run.separated else ()
 
 
@@ -154,7 +153,7 @@ def reduce_faces(
             reason = f"no exact weights or multipliers were found in {EXACT_STEPS} exact steps"
             return Reduced(signed, first, None, reason)
         if found.weights:
-            return Reduced(signed, first, shorten_weights(signed, found))
+            return Reduced(signed, first, signed.to_integer_weights(found.weights))
         if signed.quotient and not any(signed.exact(found.rows).entries()):
             # These rows are zero already: projecting them out would never change anything.
             reason = "the rows with multipliers span no more than those before them"
@@ -221,7 +220,7 @@ def find_conflict_or_weights(
     if not found.weights:
         part = make_conflict(signed, found)
         return replace(part, rows=tuple(index[list(part.rows)].tolist()))
-    w = separating_floats(plain, shorten_weights(signed, found))
+    w = separating_floats(plain, signed.to_integer_weights(found.weights))
     return None if w is None else examples.add_slot(w)
 
 
@@ -231,30 +230,23 @@ def resolve(signed: SignedRows, point: Point) -> Alternative | None:
     With the multipliers, which are positive, rows sum to zero. The result is None if exact
     arithmetic would take too many steps.
     """
-    found = find_separator(signed, point)
-    if found is not None:
-        return found
+    w = find_separator(signed, point)
+    if w is not None:
+        return Alternative(weights=w)
     rows, multipliers = point.rows.tolist(), point.multipliers
     if not rows:  # floats saw only zeros, but some rows are not zero
         rows, multipliers = [0 if signed.alive is None else int(signed.alive.argmax())], np.ones(1)
-    return solve_multipliers(signed, rows) or solve_exactly(signed, rows, multipliers)
+    found = solve_multipliers(signed, rows) or solve_exactly(signed, rows, multipliers)
+    if found is not None and found.weights:  # round them to the fewest digits that still separate
+        shorter = (round_to_bits(found.weights, bits) for bits in BITS)
+        found = replace(found, weights=next(filter(signed.separated_by, shorter), found.weights))
+    return found
 
 
-def find_separator(signed: SignedRows, point: Point) -> Alternative | None:
+def find_separator(signed: SignedRows, point: Point) -> Fractions | None:
     """Return the float solver's weights if they separate exactly, or None."""
-    if not point.lower > 0:
-        return None
-    w = to_fractions(point.w / np.linalg.norm(point.w))
-    return Alternative(weights=w, rounded=True) if signed.separated_by(w) else None
-
-
-def shorten_weights(signed: SignedRows, found: Alternative) -> Vector:
-    """Round separating weights to the shortest integers that still separate the rows."""
-    w = found.weights
-    if not found.rounded:
-        shorter = (round_to_bits(w, bits) for bits in BITS)
-        w = next(filter(signed.separated_by, shorter), w)
-    return signed.to_integer_weights(w)
+    w = to_fractions(point.w / np.linalg.norm(point.w)) if point.lower > 0 else []
+    return w if w and signed.separated_by(w) else None
 
 
 def round_to_bits(w: Fractions, bits: int) -> Fractions:
@@ -395,14 +387,14 @@ class Measured:
 Hull = tuple[Sequence[int], Fractions]  # a point of the convex hull: rows, multipliers
 
 
-def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Measured:
+def measure(plain: SignedRows, weights: Vector, at: Point | Hull | None) -> Measured:
     """Compute the margin and support vectors of weights that separate.
 
-    An upper bound on any margin is the distance from the origin of `at`, a point of the convex
-    hull of the rows.
+    The rows of `plain` have one unit. An upper bound on any margin is the distance from the origin
+    of `at`, a point of their convex hull.
     """
-    examples, w = signed.examples, to_unit_length(weights)
-    s, bound = signed.scores(w)
+    examples, w = plain.examples, to_unit_length(weights)
+    s, bound = plain.scores(w)
     least = float(s.min())
     near = np.flatnonzero(s <= least + 2 * bound)
     wide = ON_THE_MARGIN * abs(least)
@@ -418,27 +410,27 @@ def measure(signed: SignedRows, weights: Vector, at: Point | Hull | None) -> Mea
         weights,
         w,
         least_margin(examples, weights, near),
-        _distance(signed, *at) if at and at[0] else math.inf,
+        _distance(plain, *at) if at and at[0] else math.inf,
         support,
         least > bound,
     )
 
 
-def _distance(signed: SignedRows, rows: Sequence[int], multipliers: Fractions) -> float:
+def _distance(plain: SignedRows, rows: Sequence[int], multipliers: Fractions) -> float:
     """Compute the norm of a convex combination of rows, rounded up."""
-    if len(rows) * signed.dimension <= EXACT_ENTRIES:
-        x = flint.fmpq_mat(1, len(rows), multipliers) * signed.exact(rows)
+    if len(rows) * plain.dimension <= EXACT_ENTRIES:
+        x = flint.fmpq_mat(1, len(rows), multipliers) * plain.exact_whole(rows)
         total = sum(multipliers, flint.fmpq(0))
         squares = sum((v * v for v in x.entries()), flint.fmpq(0)) / (total * total)
-        exponent = 1 - math.frexp(signed.columns[0])[1]
+        exponent = 1 - math.frexp(plain.columns[0])[1]
         return root(int(squares.p), int(squares.q), exponent, up=True)
     # A sum of k products in floats is off by at most k·u times the sum of their sizes.
-    Z = signed.take(np.array(rows))
+    Z = plain.take(np.array(rows))
     u = np.array([round_fraction(v) for v in multipliers])
     x, off = u @ Z, 2 * (len(u) + 2) * 2.0**-53 * (u @ abs(Z))
     length = math.sqrt(float(x @ x)) + math.sqrt(float(off @ off))
     length *= (1 + (len(x) + len(u)) * 2.0**-51) / float(u.sum())
-    return math.nextafter(length / float(signed.columns[0]), math.inf)
+    return math.nextafter(length / float(plain.columns[0]), math.inf)
 
 
 def widen_margin(plain: SignedRows, best: Measured, point: Point | None) -> Measured:
@@ -455,8 +447,8 @@ def widen_margin(plain: SignedRows, best: Measured, point: Point | None) -> Meas
         return best
     if point is None:
         point = nearest_point(plain, GAP)
-        found = find_separator(plain, point)
-        nearer = best.weights if found is None else plain.to_integer_weights(found.weights)
+        w = find_separator(plain, point)
+        nearer = best.weights if w is None else plain.to_integer_weights(w)
         best = better(measure(plain, nearer, point))
         if relative_gap(best.margin, best.upper) <= GAP:
             return best

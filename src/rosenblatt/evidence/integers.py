@@ -167,9 +167,9 @@ def _filter_signs(
     a number overflows, the comparison is false, and integers decide.
     """
     share = 4 * (len(w) + 2) * 2.0**-53
-    numbers = numbers_in(X)
+    numbers, first = numbers_in(X), int(bool(x0))
     with np.errstate(all="ignore"):
-        s = y * _scores(X, w, x0)
+        s = y * (score_rows(X, w[first:]) + w[0] * x0)  # without threads: blocks are small
         if most * len(w) < EXACT:  # float sums of products of small integers are exact
             largest = max(float(np.abs(numbers).max(initial=0.0)), abs(x0))
             whole = x0 == np.rint(x0) and most * len(w) * largest < EXACT
@@ -182,14 +182,10 @@ def _filter_signs(
         if not certain.all():
             certain |= s < -least
             near = np.flatnonzero(~certain & (s != 0))
-            sizes = _scores(abs(X[near]), np.abs(w) + 2.0**-1022, abs(x0))
+            sizes = np.abs(w) + 2.0**-1022
+            sizes = score_rows(abs(X[near]), sizes[first:]) + sizes[0] * abs(x0)
             certain[near] = np.abs(s[near]) > share * sizes + 2.0**-900
     return s, certain
-
-
-def _scores(X: Any, w: NDArray[np.float64], x0: float) -> NDArray[np.float64]:
-    s = score_rows(X, w[1:] if x0 else w)  # without threads: blocks are small
-    return np.asarray(s + w[0] * x0 if x0 else s)
 
 
 def sum_multiples(

@@ -228,6 +228,8 @@ class SignedRows:
         """
         columns, factors = (look or summarize(examples)).columns, None
         if even:
+            if progress is not None:
+                progress.passes += 1
             columns, x0 = _scale_below_one(columns), abs(examples.x0)
             units = columns[bool(x0) :]
             rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
@@ -244,6 +246,11 @@ class SignedRows:
         """Number of entries of each signed row, after any projection."""
         return len(self.columns if self.quotient is None else self.quotient.others)
 
+    def count_passes(self, count: int) -> None:
+        """Count passes over the rows, if they are counted."""
+        if self.progress is not None:
+            self.progress.passes += count
+
     @np.errstate(all="ignore")
     def scores(self, w: Floats) -> tuple[Floats, float]:
         """Compute all signed scores, and an upper bound on their rounding errors.
@@ -253,8 +260,7 @@ class SignedRows:
         so √D bounds their length. Underflow is multiplied by the factors of the rows.
         """
         self.deadline.check()
-        if self.progress is not None:
-            self.progress.passes += 1
+        self.count_passes(1)
         if self.quotient is not None and len(w) < len(self.columns):
             free, w = w, np.empty(len(self.columns))
             w[self.quotient.others] = free
@@ -296,6 +302,7 @@ class SignedRows:
     def find_vanishing(self, w: Fractions) -> Rows:
         """Return the rows whose score is 0 modulo three primes, so almost certainly 0."""
         s, bound, _ = self._scores_of_fractions(w)
+        self.count_passes(1)
         near, whole = np.flatnonzero(np.abs(s) <= bound), self.to_integer_weights(w)
         if len(near) <= MANY:
             return near[zero_products(whole, self.examples, near, PRIMES)]
@@ -458,7 +465,6 @@ class Alternative:
     weights: Fractions = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     multipliers: Fractions = field(default_factory=list)
-    rounded: bool = False  # whether the weights are floats as they stand
 
 
 def solve_multipliers(signed: SignedRows, rows: Sequence[int]) -> Alternative | None:
