@@ -152,9 +152,7 @@ def _without_pinned(
     What is left are the conditions on directions γ with γ·z = 0 on every pinned row z. Also returns
     pinned rows that span all pinned rows, with multipliers of 0.
     """
-    signed = SignedRows.of(
-        examples, even=True, deadline=watch.deadline, progress=watch.progress
-    )
+    signed = SignedRows.of(examples, even=True, deadline=watch.deadline, progress=watch.progress)
     free, signed = extend_span(divide_out(signed, []), np.flatnonzero(pinned), [])
     return signed, [Alternative(rows=free, multipliers=[flint.fmpq(0)] * len(free))]
 
