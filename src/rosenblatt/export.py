@@ -14,7 +14,6 @@ from rosenblatt.model import Model
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.pipelines import FoldingError
 from rosenblatt.read.columns import Category, Number
-from rosenblatt.read.encoding import Encoding
 from rosenblatt.solve import Result
 from rosenblatt.text import shorten
 
@@ -27,17 +26,15 @@ MOST_COLUMNS = 2**20  # maximum number of columns for features named by position
 def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
     """Convert a model to an ONNX graph, which onnxruntime runs without Python.
 
-    The outputs are `label`, the predicted label of each row, and `scores`, as `decision_function`
-    gives them; ties are broken as in `predict`. The graph computes in float64, but adds products in
-    another order, so a row whose score is 0 up to rounding errors may get the other label. The
-    input is `X`, or one input per column, by its name, if some columns are not numbers.
+    The outputs are `label` and `scores`, as `predict` and `decision_function` give them in float64,
+    but products are added in another order: a row whose score is 0 up to rounding errors may get
+    the other label. The input is `X`, or one input per column, by name, if some are not numbers.
 
     Parameters
     ----------
     model : fitted estimator, Pipeline that ends in one, Model, Result or OnlinePerceptron
-        Imputers, scalers and one-hot encoders of a pipeline, also in a ColumnTransformer, become
-        columns and weights, as in a model file. A pipeline with other steps is converted by
-        skl2onnx, each step by its own converter.
+        Steps of a pipeline that a model file can hold become columns and weights. A pipeline with
+        other steps is converted by skl2onnx, each step by its own converter.
     dtype : {"float64", "float32"}, default="float64"
         Type of the numbers that the graph is given.
 
@@ -64,12 +61,11 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
         if len(model.labels) > 2:
             each = [(model.weights[label], model.intercept[label]) for label in model.labels]
         w = np.array([[w0, *(weights.get(name, 0.0) for name in names)] for weights, w0 in each])
-        line = Hypothesis.of(w if len(w) > 1 else w[0], 1.0, ZEROS[model.zero])
-        X = graph.input("X", dtype, len(names))
-        return graph.finish(X, line, np.array(model.labels), names)
+        h = Hypothesis.of(w if len(w) > 1 else w[0], 1.0, ZEROS[model.zero])
+        return graph.finish(graph.input("X", dtype, len(names)), h, np.array(model.labels), names)
     model = model.model if isinstance(model, Result) else model
     try:
-        model = model if isinstance(model, Model) else Model.of(model)
+        model = Model.of(model)
     except FoldingError as error:
         by_name = hasattr(model[0], "transformers_") and hasattr(model, "feature_names_in_")
         if by_name or not hasattr(model, "n_features_in_"):  # fitted on text
@@ -79,7 +75,7 @@ def to_onnx(model: Any, *, dtype: str = "float64") -> Any:
             ) from None
         register_onnx_converters()
         return _load("skl2onnx").to_onnx(model, np.zeros((1, model.n_features_in_), dtype))
-    X = graph.encode(model.encoding)
+    X = graph.encode(model)
     return graph.finish(X, model.hypothesis, model.classes_, model.feature_names_)
 
 
@@ -114,7 +110,7 @@ def register_onnx_converters() -> None:
 
 
 class Graph:
-    """ONNX graph under construction, whose tensors are referred to by name."""
+    """ONNX graph under construction; methods that add nodes return the name of their output."""
 
     def __init__(self, prefix: str, dtype: str = "float64") -> None:
         self.prefix, self.dtype = prefix, dtype  # of all names; of numbers in the input
@@ -122,7 +118,6 @@ class Graph:
         self.nodes, self.inputs = list[Any](), list[Any]()
 
     def node(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """Add a node, and return the name of its output."""
         name = name or f"{self.prefix}_{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(kind, inputs, [name], **attributes))
         return name
@@ -131,7 +126,6 @@ class Graph:
         return self.node("Constant", value=self.arrays.from_array(np.array(values)))
 
     def input(self, name: str, kind: Any, *width: Any) -> str:
-        """Add an input, and return the name of its float64 or text tensor."""
         self.inputs.append(self.describe(name, kind, *width))
         return name if kind is object else self.node("Cast", name, to=DOUBLE)
 
@@ -139,36 +133,32 @@ class Graph:
         number = self.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
         return self.helper.make_tensor_value_info(name, number, ["rows", *width])
 
-    def encode(self, encoding: Encoding) -> str:
-        """Add nodes that encode columns, and return the name of the feature matrix."""
-        columns, parts = encoding.columns, list[str]()
+    def encode(self, model: Model) -> str:
+        columns, parts = model.encoding.columns, list[str]()
         if all(isinstance(column, Number) for column in columns):
             X = self.input("X", self.dtype, len(columns))
         else:
             for column in columns:
                 if isinstance(column, Category):
-                    text, kind = self.input(column.name, object), {"domain": "ai.onnx.ml"}
-                    values = list(column.values)
-                    one = self.node("OneHotEncoder", text, cats_strings=values, zeros=1, **kind)
-                    parts.append(self.node("Cast", one, to=DOUBLE))
+                    more = dict[str, Any](cats_strings=column.values, zeros=1, domain="ai.onnx.ml")
+                    X = self.node("OneHotEncoder", self.input(column.name, object), **more)
+                    parts.append(self.node("Cast", X, to=DOUBLE))
                 elif isinstance(column, Number):
-                    number = self.input(column.name, self.dtype)
-                    parts.append(self.node("Reshape", number, self.constant([-1, 1])))
+                    X = self.input(column.name, self.dtype)
+                    parts.append(self.node("Reshape", X, self.constant([-1, 1])))
                 else:  # counts of words
                     parts.append(self.input(column.name, self.dtype, len(column.features)))
             X = self.node("Concat", *parts, axis=1)
-        if encoding.missing not in ("mean", "zero"):  # numbers of a stream have the mean 0
+        if model.encoding.missing not in ("mean", "zero"):  # numbers of a stream have the mean 0
             return X
         means = [[c.mean] if isinstance(c, Number) else [0.0] * len(c.features) for c in columns]
         return self.node("Where", self.node("IsNaN", X), self.constant(np.concatenate(means)), X)
 
     def classify(self, X: str, line: Hypothesis, labels: Any, label: str, scores: str) -> None:
         """Add nodes that compute the label and the scores of each row of X."""
-        size = np.abs(line.w).max() or 1.0
-        if not SMALLEST < size < LARGEST:
-            raise ValueError(
-                f"a weight of {size:.3g} is out of range for ONNX; scale the features."
-            )
+        top = np.abs(line.w).max() or 1.0
+        if not SMALLEST < top < LARGEST:
+            raise ValueError(f"a weight of {top:.3g} is out of range for ONNX; scale the features.")
         products = self.node("MatMul", X, self.constant(line.w[..., 1:].T))
         self.node("Add", products, self.constant(line.w[..., 0] * line.x0), name=scores)
         later = int(line.zero > 0)  # whether the later label wins a tie
@@ -194,14 +184,13 @@ class Graph:
 
 def _type(labels: Any) -> Any:
     """Return the NumPy type of labels in a graph, object for text."""
-    types = {"U": object, "b": np.bool_, "i": np.int64, "f": np.float64}
-    kind = np.array(labels.tolist()).dtype.kind
-    if kind not in types:
+    kind = np.array(labels.tolist()).dtype
+    if kind.kind not in "Ubif":
         raise TypeError(
             f"an ONNX graph cannot hold labels like {shorten(repr(labels[0]))}; train with labels "
             "that are text or numbers."
         )
-    return types[kind]
+    return object if kind.kind == "U" else kind
 
 
 def _load(name: str) -> Any:

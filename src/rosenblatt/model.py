@@ -92,6 +92,8 @@ class Model:
             a pipeline, also in a ColumnTransformer, become columns and weights of the model; a
             pipeline with other steps raises ValueError.
         """
+        if isinstance(estimator, Model):
+            return estimator
         online = getattr(estimator, "online", estimator)  # the model behind River's interface
         if hasattr(online, "to_model"):
             model: Model = online.to_model()
@@ -238,7 +240,7 @@ def save(model: Any, path: str | Path) -> None:
     ...     rb.load(os.path.join(folder, "model.json")).predict([[3.0], [-2.0]]).tolist()
     ['yes', 'no']
     """
-    (model if isinstance(model, Model) else Model.of(model)).save(path)
+    Model.of(model).save(path)
 
 
 def load(path: str | Path) -> Model:

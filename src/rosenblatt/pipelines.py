@@ -16,7 +16,7 @@ import pyarrow as pa
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.read.columns import Category, Column, Number, as_text
 from rosenblatt.read.encoding import Encoding
-from rosenblatt.tables import column_names, default_names, numbers_in
+from rosenblatt.tables import column_names, default_names, is_missing, numbers_in
 from rosenblatt.text import quote_column
 
 # Scalers that compute (x - center) / scale_: the attribute with the center, and the parameter that
@@ -204,14 +204,14 @@ def _transform(step: Any, features: list[Feature]) -> list[Feature]:
 
 
 def _impute(step: Any, features: list[Feature]) -> list[Feature]:
-    if step.add_indicator or not _is_missing(step.missing_values):
+    if step.add_indicator or not is_missing(step.missing_values):
         raise FoldingError(
             "SimpleImputer cannot be saved in a model file with add_indicator or with other "
             "missing_values than NaN"
         )
     result = []
     for feature, value in zip(features, step.statistics_, strict=True):
-        if _is_missing(value):  # the column had no values and is dropped
+        if is_missing(value):  # the column had no values and is dropped
             continue
         if feature.values or feature.fill is not None:
             result.append(feature)
@@ -232,7 +232,7 @@ def _encode(step: Any, features: list[Feature]) -> list[Feature]:
     drops = [None] * len(features) if step.drop_idx_ is None else step.drop_idx_
     result = []
     for feature, categories, drop in zip(features, step.categories_, drops, strict=True):
-        values = [None if _is_missing(value) else value for value in categories.tolist()]
+        values = [None if is_missing(value) else value for value in categories.tolist()]
         texts: list[str] = as_text(pa.array(values)).to_pylist()
         fill = float(feature.fill) if isinstance(feature.fill, Fraction) else feature.fill
         filled = None if fill is None else as_text(pa.array([fill]))[0].as_py()
@@ -260,10 +260,6 @@ def _encode(step: Any, features: list[Feature]) -> list[Feature]:
                 ones = dict.fromkeys(names, Fraction(1))
                 result.append(replace(feature, values={**zeros, **ones}))
     return result
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ == "NAType"
 
 
 def _check_rounding(line: Hypothesis, last: Any, features: list[Feature]) -> None:

@@ -74,7 +74,7 @@ class Reader(NamedTuple):
     unify: Callable[[Source, Iterable[Any]], Any] | None = None  # finds the schema of all batches
     conform: Callable[[Source, Any, Any], Any] | None = None  # casts a batch to that schema
     schema: Callable[[Source, Layout], Any] | None = None  # finds the schema in another way
-    whole: Callable[[Source, Layout], Any] | None = None  # reads all rows at once
+    whole: Callable[[Source, Layout], Any] | None = None  # reads all rows, checks column names
 
 
 READERS = {
@@ -92,7 +92,6 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
     reader = READERS[format_of(source, layout)]
     if reader.whole is not None:
         table = reader.whole(source, layout)
-        _check_names(source, table.schema)
     else:
         batches = list(read_batches(source, layout))
         if reader.unify is not None and reader.conform is not None:
@@ -105,10 +104,20 @@ def read_whole(source: Source, layout: Layout = Layout()) -> Any:
 
 
 def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
-    """Yield the rows of a file in batches, using little memory."""
+    """Yield the rows of a file in batches, using little memory.
+
+    Raises DataError on duplicate column names or too many columns.
+    """
     batch, reader = None, READERS[format_of(source, layout)]
     for batch in reader.batches(source, layout):
-        _check_names(source, batch.schema)
+        try:
+            names = batch.schema.names
+        except UnicodeError:
+            raise DataError(
+                f"{source.name}: a column name is not UTF-8 text; rename the column."
+            ) from None
+        check_column_count(source.name, len(names))
+        check_duplicate_names(source.name, names)
         yield batch
     if batch is None and reader.unify is not None:  # the format has no header
         raise DataError(f"{source.name} is empty.")
@@ -138,18 +147,6 @@ def read_column_names(source: Source, layout: Layout) -> list[str]:
     else:
         schema = next(read_batches(source, layout)).schema
     return list(schema.names)
-
-
-def _check_names(source: Source, schema: Any) -> None:
-    """Raise DataError if a table has duplicate column names or too many columns."""
-    try:
-        names = schema.names
-    except UnicodeError:
-        raise DataError(
-            f"{source.name}: a column name is not UTF-8 text; rename the column."
-        ) from None
-    check_column_count(source.name, len(names))
-    check_duplicate_names(source.name, names)
 
 
 def memory_needed(source: Source, layout: Layout) -> int:
@@ -254,7 +251,7 @@ class Data:
     rows: Any  # row of the table, from 0, of each example; None in passes
     plan: Plan
     table: Any  # Arrow table in memory (None: given as arrays), or FileTable
-    first_line: Callable[[], int | None] = lambda: None  # of the rows; None if they are not lines
+    origin: tuple[Source, Layout] | None = None  # the file in memory
     numbering: RowNames = FROM_ONE  # how rows are named
 
     @classmethod
@@ -332,8 +329,18 @@ class Data:
 
     def line_number(self, n: int) -> int | None:
         """Return the line of the file that holds example n, from 1, or None if unknown."""
-        first = self.first_line()
-        return None if first is None else int(self.rows[n]) + first
+        header = self._header_lines
+        return None if header is None else int(self.rows[n]) + header + 1
+
+    @functools.cached_property
+    def _header_lines(self) -> int | None:
+        """Number of lines before the first row; None if rows and lines differ in number."""
+        if self.origin is None or format_of(*self.origin) not in TEXT:
+            return None
+        source, layout = self.origin
+        is_csv = format_of(source, layout) == "CSV"
+        header = int(is_csv and csv.find_dialect(source, layout).header)
+        return header if source.count_lines() == self.table.num_rows + header else None
 
 
 def read_data(
@@ -499,16 +506,7 @@ def _read_in_memory(source: Source, layout: Layout, table: Any, plan: Plan) -> D
     examples, rows = encode_rows(plan, table, source.name)
     if len(rows) == 0:
         raise DataError(f"{source.name}: {NO_ROW_LEFT}. ", KEEP_ROWS)
-
-    @functools.cache
-    def first_line() -> int | None:
-        kind = format_of(source, layout)
-        if kind not in ("CSV", "LIBSVM", "JSON lines"):
-            return None
-        header = kind == "CSV" and csv.find_dialect(source, layout).header
-        return 1 + header if source.count_lines() == table.num_rows + header else None
-
-    return Data(source.name, examples, rows, plan, table, first_line)
+    return Data(source.name, examples, rows, plan, table, (source, layout))
 
 
 def fit_format(
