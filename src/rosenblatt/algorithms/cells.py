@@ -219,7 +219,7 @@ class Enumeration:
         self.rows = equalize(self.arrangement.rows)
         self.halt = np.zeros(1, dtype=np.bool_)  # kernels check this flag, too
         few = self.arrangement.n_faces * len(self.rows) <= FEW_CROSSINGS
-        # With few crossings, turning w is fast enough without cutting simplices.
+        # With few crossings, turning w is as fast, and the loop that cuts is not compiled.
         self.cut = not (few and self.arrangement.dimension <= 4)
 
     @property

@@ -78,11 +78,10 @@ class Arrangement:
         off = (a != 0) | (b != 0)
         length_u, length_v = (1 + math.isqrt(dot(w, w)) for w in across)
         unit = Fraction(length_v, length_u)
-        circle = Circle(a[off], b[off], self.costs[off], np.flatnonzero(~off), unit)
-        place = circle.best(below, self.plain)
+        place = Circle(a[off], b[off], self.costs[off], unit).best(below, self.plain)
         if place is None:
             return None
-        on = [n for n in circle.on.tolist() if n not in pivots]
+        on = [n for n in np.flatnonzero(~off).tolist() if n not in pivots]
         beside, values = 0, [Fraction(1)] * len(pivots)
         if on:
             # A little off the face, the rows that are 0 on it are a smaller problem of the same
@@ -143,7 +142,6 @@ class Circle:
     a: NDArray[Any]
     b: NDArray[Any]
     costs: NDArray[Any]
-    on: NDArray[np.intp]  # rows that are 0 on the plane
     unit: Fraction  # of q: the length of v divided by that of u
 
     def best(self, below: int, plain: bool) -> Arc | None:

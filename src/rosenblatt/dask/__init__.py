@@ -198,10 +198,11 @@ class OnCluster(LinearClassifier):
     def _run(self, X: Any, y: Any, weights: Any, start: tuple[Any, Any] | None) -> Self:
         """Train from initial weights or, if `start` is None, from the checkpoint."""
         plan = self._make_plan()
-        partitions = Partitions(self.client, checks.positive_number("timeout", self.timeout))
-        template = partitions.load(
+        timeout = checks.positive_number("timeout", self.timeout)
+        partitions = Partitions(self.client, timeout).load(
             X, y, self._x0(), sample_weight=weights, class_weight=self.class_weight
         )
+        template = partitions.template
         checks.whole_number("checkpoint_every", self.checkpoint_every, least=1)
         checkpoint, zeros = None, template.shaped(np.zeros(template.size))
         if self.checkpoint is not None:
@@ -440,7 +441,8 @@ def separability(
         Verdict, weights, margin and bound where they exist, and the proof.
     """
     x0 = float(intercept_scaling) if fit_intercept else 0.0
-    return separability_of(_load(X, y, x0, client, timeout), widest=widest)
+    partitions = Partitions(client, timeout).load(X, y, x0, one_class=True)
+    return separability_of(partitions, widest=widest)
 
 
 def check_proof(
@@ -464,11 +466,5 @@ def check_proof(
     """
     proof.check_types()  # before the cluster loads any data
     with refuse_other_data():
-        partitions = _load(X, y, proof.x0, client, timeout)
+        partitions = Partitions(client, timeout).load(X, y, proof.x0, one_class=True)
     return proof.check_examples(partitions)
-
-
-def _load(X: Any, y: Any, x0: float, client: Any, timeout: float) -> Partitions:
-    partitions = Partitions(client, timeout)
-    partitions.load(X, y, x0, one_class=True)
-    return partitions

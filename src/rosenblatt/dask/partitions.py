@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import dask
 import dask.array as da
@@ -90,6 +90,7 @@ class Partitions(Blocks):
                 "client=."
             ) from None
         self.timeout = timeout
+        self.template: Examples  # one row of zeros with the labels, columns and x0 of all rows
         self.examples: list[Any] = []  # one future per partition
         self.names: list[str] = []
         self.rows: list[int] = []
@@ -103,11 +104,8 @@ class Partitions(Blocks):
         sample_weight: Any = None,
         class_weight: Any = None,
         one_class: bool = False,
-    ) -> Examples:
-        """Load the partitions on the workers; return one placeholder row with their metadata.
-
-        The row is all zeros and has the labels, columns and x0 of the partitions.
-        """
+    ) -> Self:
+        """Load the partitions on the workers."""
         parts = self.client.compute(list_partitions(X, y, sample_weight))
         found: list[Summary] = self._gather(
             self.client.map(operator.itemgetter(0), parts, pure=False)
@@ -141,7 +139,8 @@ class Partitions(Blocks):
         parts = [parts[i] for i in filled]
         self.examples = self.client.map(convert_partition, parts, *arguments, pure=False)
         one_row, code = np.zeros((1, widths[0])), np.ones(1, dtype=np.int8)
-        return Examples(one_row, code, labels, summaries[0].columns, x0)
+        self.template = Examples(one_row, code, labels, summaries[0].columns, x0)
+        return self
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Call `work` on each partition and the index of its first row; yield the results."""

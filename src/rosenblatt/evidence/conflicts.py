@@ -32,6 +32,7 @@ PIVOTS = 2000  # maximum number of pivots of one linear program
 EXCHANGES = 50  # maximum number of exchanges of rows in one conflict
 PATIENCE = 50  # pivots without gain, after which the first row that helps enters
 USED = 0.3  # a row of a conflict costs this much more in the rounds that follow
+LIMIT = 0.98  # a conflict that costs at least this counts as hit
 MOST_SETS = 64  # maximum number of conflicts that one search finds
 FOUND, STUCK, NONE = range(3)
 
@@ -103,10 +104,8 @@ class Finder:
         self.workspace = Workspace(inside, np.zeros(m), np.zeros(m), np.zeros(m, dtype=np.intp))
         self.vertex = Vertex.artificial(m)
 
-    def search(self, costs: Floats, limit: float = 0.98) -> tuple[list[Set], Floats | None]:
-        """Search for conflicts that cost less than `limit`, and for weights with few mistakes.
-
-        A conflict costs the total over its rows.
+    def search(self, costs: Floats) -> tuple[list[Set], Floats | None]:
+        """Search for conflicts whose rows together cost less than 1, and for weights.
 
         Conflicts are found in floats, so they may be wrong. The weights classify cheap rows
         correctly. Each round draws other costs at random; rows of conflicts that were found cost
@@ -121,7 +120,7 @@ class Finder:
         found, sizes = np.empty((MOST_SETS, m), dtype=np.intp), np.zeros(MOST_SETS, dtype=np.intp)
         given = np.ascontiguousarray(costs[self.nonzero], dtype=np.float64)
         line, chances = np.zeros(m), self.rng.exponential(size=(rounds, len(given)))
-        plan = (given, given + 1e-6, np.zeros(len(given)), chances, limit)
+        plan = (given, given + 1e-6, np.zeros(len(given)), chances, LIMIT)
         vertices = (self.vertex, Vertex(*(part.copy() for part in self.vertex)))
         count, end = search_on(self.A, vertices, self.workspace, plan, found, sizes, line)
         sets = {
