@@ -11,7 +11,6 @@ import matplotlib as mpl
 import numpy as np
 
 import rosenblatt as rb
-from rosenblatt.show.pictures import Replay
 
 mpl.use("Agg")
 
@@ -26,7 +25,7 @@ def main() -> None:
     X, score = X[np.abs(score) > 0.12][:40], score[np.abs(score) > 0.12][:40]
     clf = rb.Perceptron().fit(X, np.where(score > 0, "yes", "no"))
     PLACE.parent.mkdir(exist_ok=True)
-    rb.TraceDisplay(Replay(clf.trace_)).animate(PLACE, fps=1.25, dpi=80)
+    rb.TraceDisplay(clf.trace_).animate(PLACE, fps=1.25, dpi=80)
     size = PLACE.stat().st_size
     print(f"{PLACE}: {clf.n_updates_} updates, {size:,} bytes")
 

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 
 import rosenblatt as rb
 from rosenblatt.hypothesis import Hypothesis
-from rosenblatt.show.pictures import Replay
 from rosenblatt.show.scene import Boundary, scene_of, view_of
 from rosenblatt.show.story import examples_of, hypothesis_of
 
@@ -156,7 +155,7 @@ def test_a_frame_shows_the_line_before_and_after(separable):
 
 def test_with_many_features_both_hyperplanes_of_a_frame_are_edge_on(many):
     clf, X, _ = many
-    for frame in Replay(clf.trace_).frames(range(1, clf.n_updates_ + 1)):
+    for frame in rb.TraceDisplay(clf.trace_).frames(range(1, clf.n_updates_ + 1)):
         for regions, t in ((frame.before, frame.t - 1), (frame.scene.regions, frame.t)):
             w, line = clf.trace_.weights(t), regions.scores[1]
             seen = frame.scene.points @ [line.a, line.b] + line.c
@@ -185,7 +184,7 @@ def test_an_animation_has_one_frame_per_update(separable, tmp_path):
     clf = separable[0]
     path = tmp_path / "run.gif"
     before = pyplot.get_fignums()
-    display = rb.TraceDisplay(Replay(clf.trace_)).animate(path, t=range(4), dpi=40)
+    display = rb.TraceDisplay(clf.trace_).animate(path, t=range(4), dpi=40)
     assert isinstance(display, rb.TraceDisplay)
     with Image.open(path) as movie:
         assert movie.n_frames == 4
@@ -193,7 +192,7 @@ def test_an_animation_has_one_frame_per_update(separable, tmp_path):
 
 
 def test_an_mp4_without_ffmpeg_is_an_error_that_names_it(separable, tmp_path, monkeypatch):
-    display = rb.TraceDisplay(Replay(separable[0].trace_))
+    display = rb.TraceDisplay(separable[0].trace_)
     if FFMpegWriter.isAvailable():
         assert display.animate(tmp_path / "run.mp4", t=range(3), dpi=40)
         assert (tmp_path / "run.mp4").stat().st_size > 0

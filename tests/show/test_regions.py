@@ -17,7 +17,6 @@ import rosenblatt as rb
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.show.browser import bundle, text_of
-from rosenblatt.show.pictures import Replay
 from rosenblatt.show.scene import Boundary, Regions, area, clearances, scene_of
 from rosenblatt.show.story import examples_of, hypothesis_of
 
@@ -163,7 +162,7 @@ def test_other_classifiers_of_several_labels_can_be_drawn(d):
 def test_a_frame_shows_what_an_update_against_a_competing_class_moved():
     X, y = clouds(4)
     clf = rb.Perceptron(order="random", random_state=1).fit(X, y)
-    frames = list(Replay(clf.trace_).frames(range(clf.n_updates_ + 1)))
+    frames = list(rb.TraceDisplay(clf.trace_).frames(range(clf.n_updates_ + 1)))
     for t, frame in enumerate(frames):
         now = np.array(frame.scene.regions.scores)
         np.testing.assert_array_equal(now, clf.trace_.weights(t))

@@ -206,23 +206,22 @@ def widget(X: Any, y: Any, *, clf: Any = None) -> Any:
     (0, 18)
     """
     widget_class = _widget_class()
-    story = _train(X, y) if clf is None else story_of(clf, X, y)
+    if clf is not None:
+        story = story_of(clf, X, y)
+    else:
+        examples = Examples.from_arrays(X, y)
+        verdict = separability_of(examples)
+        if verdict:
+            budget = algorithms.Budget(FOREVER, MOST_UPDATES)
+            run: algorithms.Run = algorithms.pla(examples, budget=budget)
+        else:
+            rule = algorithms.Rule("random", rng=np.random.default_rng(0))
+            run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, POCKET_UPDATES))
+        played = ("pla", "cycle") if verdict else ("pocket", "random")
+        story = Story(examples, run, verdict, *played)
     json, cuts = excerpt(story, names=RowNames.of(X))
     scene = scene_of(story.examples, story.run.hypothesis)
     return widget_class(story=json, cuts=tuple(cuts), still=svg_of(scene), summary=scene.summary())
-
-
-def _train(X: Any, y: Any) -> Story:
-    """Train with PLA if the data are separable, else with the pocket algorithm."""
-    examples = Examples.from_arrays(X, y)
-    verdict = separability_of(examples)
-    if verdict:
-        budget = algorithms.Budget(FOREVER, MOST_UPDATES)
-        run: algorithms.Run = algorithms.pla(examples, budget=budget)
-        return Story(examples, run, verdict, "pla", "cycle")
-    rule = algorithms.Rule("random", rng=np.random.default_rng(0))
-    run = algorithms.pocket(examples, rule, algorithms.Budget(FOREVER, POCKET_UPDATES))
-    return Story(examples, run, verdict, "pocket", "random")
 
 
 def svg_of(scene: Scene, width: int = 480, height: int = 360) -> str:

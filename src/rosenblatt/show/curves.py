@@ -55,10 +55,7 @@ class GuaranteeDisplay:
 
     Attributes
     ----------
-    axes_ : list of two Axes
-        Axes of the bounds and of the cosine.
-    figure_ : Figure
-        Figure of these axes.
+    axes_, figure_ : list of two Axes (the bounds, the cosine), and their Figure
 
     Examples
     --------
@@ -107,7 +104,9 @@ class GuaranteeDisplay:
         """
         self.figure_, self.axes_ = make_axes(axes, 2, (8.4, 3.6))
         s, bound, last = self.squeezed, self.promise.bound, len(self.squeezed.squared) - 1
-        shown, title = _plotted_t(last), plural(last, "update")
+        shown, title = np.arange(1, last + 1), plural(last, "update")
+        if last > MOST:  # with growing gaps
+            shown = np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
         run: dict[str, Any] = {"color": INK, "linewidth": 1.8, "markersize": 3}
         run["marker"] = "o" if last <= 40 else None
 
@@ -144,13 +143,6 @@ class GuaranteeDisplay:
         ax.set_ylim(min(-0.02, 1.1 * low), 1.06)
         ax.xaxis.get_major_locator().set_params(integer=True)
         return self
-
-
-def _plotted_t(last: int) -> NDArray[np.intp]:
-    """Return the values of t to plot: 1 to `last`, with growing gaps if there are many."""
-    if last <= MOST:
-        return np.arange(1, last + 1)
-    return np.unique(np.rint(np.geomspace(1, last, MOST)).astype(np.intp))
 
 
 def _label_curve(
@@ -197,10 +189,7 @@ class PocketDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
-        Axes of the plot.
-    figure_ : Figure
-        Figure of these axes.
+    ax_, figure_ : Axes of the plot, and its Figure
 
     Examples
     --------
@@ -281,10 +270,7 @@ class OptimumDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
-        Axes of the plot.
-    figure_ : Figure
-        Figure of these axes.
+    ax_, figure_ : Axes of the plot, and its Figure
 
     Examples
     --------
@@ -363,10 +349,7 @@ class ExperimentDisplay:
 
     Attributes
     ----------
-    axes_ : list of two Axes
-        Axes of the updates and of P[f≠g].
-    figure_ : Figure
-        Figure of these axes.
+    axes_, figure_ : list of two Axes (the updates, P[f≠g]), and their Figure
 
     Examples
     --------

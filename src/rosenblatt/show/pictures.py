@@ -62,10 +62,7 @@ class BoundaryDisplay:
 
     Attributes
     ----------
-    ax_ : Axes
-        Axes of the plot.
-    figure_ : Figure
-        Figure of these axes.
+    ax_, figure_ : Axes of the plot, and its Figure
 
     Examples
     --------
@@ -146,63 +143,6 @@ class Frame:
         return f"t = {self.t}{update}\n{rival}{plural(self.scene.mistakes, 'mistake')}"
 
 
-@dataclass(frozen=True, eq=False)
-class Replay:
-    """Recorded training run that is replayed to draw the boundary after any update."""
-
-    trace: Trace  # with its training examples
-    zero: int = 0  # the meaning of sign(0)
-    pocketed: tuple[int, ...] = ()  # the t at which the pocket changed, ascending
-
-    def select(self, at: Sequence[int]) -> list[int]:
-        """Return the requested update counts t, sorted; raise ValueError if one is out of range."""
-        last = len(self.trace)
-        for t in at:
-            if not 0 <= t <= last:
-                raise ValueError(
-                    f"t is {t}, but this run has {plural(last, 'update')}; give t from 0 to {last}."
-                )
-        return sorted({int(t) for t in at})
-
-    def frames(self, at: Sequence[int]) -> Iterator[Frame]:
-        """Yield a picture after t updates for each t in `at`, in ascending order."""
-        at = self.select(at)
-        kept = {t: max((p for p in self.pocketed if p <= t), default=None) for t in at}
-        wanted = {*at, *(t - 1 for t in at if t), *(p for p in kept.values() if p is not None)}
-        weights: dict[int, Floats] = {}
-        for t, w in zip(sorted(wanted), self.trace.walk(sorted(wanted)), strict=True):
-            weights[t] = w
-            if t in kept:
-                held = kept[t]
-                yield self._frame(t, w, weights.get(t - 1), None if held is None else weights[held])
-                # The others are not needed again, and with many features they are large.
-                weights = {t: w} if held is None else {t: w, held: weights[held]}
-
-    def _frame(self, t: int, w: Floats, last: Floats | None, held: Floats | None) -> Frame:
-        """Return the picture after t updates, with the weights `last` and `held` if not None.
-
-        `last` is w(t - 1), and `held` are the weights in the pocket at that time.
-        """
-        examples, rivals = self.trace.known_origin().examples, self.trace.rivals
-        row = int(self.trace.examples[t - 1]) if t else None
-        rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
-
-        def hypothesis(v: Floats) -> Hypothesis:
-            return Hypothesis.of(examples.shaped(v), examples.x0, self.zero)
-
-        h = hypothesis(w)
-        beside = None if row is None else examples.augmented_rows([row])[0, -examples.d :]
-        view = view_of(examples, h, beside)
-        scene = scene_of(examples, h, view, () if row is None else (row,))
-        # With more than two features the plane contains w(t) and w(t-1), but not the pocket; with
-        # more than two labels as well it contains w(t) alone.
-        flat = examples.d <= 2
-        last = last if flat or rivals is None else None
-        before = None if last is None else view.regions(hypothesis(last))
-        pocket = None if held is None or not flat else view.regions(hypothesis(held))
-        return Frame(t, scene, before, row, pocket, rival)
-
-
 def spread(last: int, most: int) -> list[int]:
     """Choose at most `most` update counts from 0 to `last`, closer together early in the run.
 
@@ -235,15 +175,16 @@ class TraceDisplay:
 
     Parameters
     ----------
-    replay : Replay
-        The run, as `from_estimator` computes it.
+    trace : Trace
+        Recorded run, with its training examples.
+    zero : int, default=0
+        Value of sign(0): -1, 1, or 0, which is always a mistake.
+    pocketed : sequence of int, optional
+        Values of t at which the pocket changed, ascending.
 
     Attributes
     ----------
-    axes_ : list of Axes
-        Axes of the plot.
-    figure_ : Figure
-        Figure of these axes.
+    axes_, figure_ : list of one Axes per t, and their Figure
 
     Examples
     --------
@@ -255,7 +196,9 @@ class TraceDisplay:
     0 mistakes
     """
 
-    replay: Replay
+    trace: Trace
+    zero: int = 0
+    pocketed: Sequence[int] = ()
 
     @classmethod
     def from_estimator(
@@ -276,8 +219,8 @@ class TraceDisplay:
         """
         last = final(clf)
         pocketed = tuple(moment for moment, _ in getattr(last, "history_", ()))
-        replay = Replay(trace_of(clf, X, y), getattr(last, "_zero", 0), pocketed)
-        return cls(replay).plot(t=t, axes=axes)
+        display = cls(trace_of(clf, X, y), getattr(last, "_zero", 0), pocketed)
+        return display.plot(t=t, axes=axes)
 
     def plot(self, *, t: Sequence[int] | None = None, axes: Any = None) -> Self:
         """Plot one panel per value of t: the decision boundary after t updates.
@@ -289,13 +232,13 @@ class TraceDisplay:
         axes : sequence of Axes, optional
             Axes for each t (default: a new figure).
         """
-        at = self.replay.select(spread(len(self.replay.trace), PANELS) if t is None else t)
+        at = self._select(spread(len(self.trace), PANELS) if t is None else t)
         if not at:
             raise ValueError("t is empty; give at least one number of updates, 0 or larger.")
         columns = min(len(at), COLUMNS)
         rows = -(-len(at) // columns)
         figure, found = make_axes(axes, len(at), (3.3 * columns, 3.5 * rows + 0.4), columns)
-        for ax, frame in zip(found, self.replay.frames(at), strict=True):
+        for ax, frame in zip(found, self.frames(at), strict=True):
             draw_frame(ax, frame)
         self.figure_, self.axes_ = figure, found
         if axes is None:
@@ -321,9 +264,7 @@ class TraceDisplay:
         from matplotlib import pyplot
         from matplotlib.animation import FFMpegWriter, PillowWriter
 
-        last = len(self.replay.trace)
-        moments = [0, *spread(last, FRAMES)] if t is None else t
-        at = self.replay.select(moments)
+        at = self._select([0, *spread(len(self.trace), FRAMES)] if t is None else t)
         kind = Path(path).suffix.lower()
         if kind not in (".gif", ".mp4"):
             raise ValueError(f"cannot animate {path}: the name must end in .gif or .mp4.")
@@ -339,7 +280,7 @@ class TraceDisplay:
             with tempfile.TemporaryDirectory() as folder:
                 made = Path(folder) / f"frames{kind}"
                 with writer.saving(figure, str(made), dpi):
-                    for frame in self.replay.frames(at):
+                    for frame in self.frames(at):
                         ax.clear()
                         draw_frame(ax, frame)
                         figure.draw_without_rendering()
@@ -353,11 +294,58 @@ class TraceDisplay:
             pyplot.close(figure)
         return self
 
+    def frames(self, at: Sequence[int]) -> Iterator[Frame]:
+        """Yield a picture after t updates for each t in `at`.
+
+        Parameters
+        ----------
+        at : sequence of int
+            Values of t, ascending.
+        """
+        examples, rivals = self.trace.known_origin().examples, self.trace.rivals
+
+        def hypothesis(v: Floats) -> Hypothesis:
+            return Hypothesis.of(examples.shaped(v), examples.x0, self.zero)
+
+        kept = {t: max((p for p in self.pocketed if p <= t), default=None) for t in at}
+        wanted = {*at, *(t - 1 for t in at if t), *(p for p in kept.values() if p is not None)}
+        weights: dict[int, Floats] = {}
+        for t, w in zip(sorted(wanted), self.trace.walk(sorted(wanted)), strict=True):
+            weights[t] = w
+            if t not in kept:
+                continue
+            row = int(self.trace.examples[t - 1]) if t else None
+            rival = None if rivals is None or not t else str(examples.labels[rivals[t - 1]])
+            beside = None if row is None else examples.augmented_rows([row])[0, -examples.d :]
+            view = view_of(examples, hypothesis(w), beside)
+            scene = scene_of(examples, hypothesis(w), view, () if row is None else (row,))
+            # With more than two features the plane contains w(t) and w(t-1), but not the pocket;
+            # with more than two labels as well it contains w(t) alone.
+            flat, held = examples.d <= 2, kept[t]
+            before = pocket = None
+            if t and (flat or rivals is None):
+                before = view.regions(hypothesis(weights[t - 1]))
+            if held is not None and flat:
+                pocket = view.regions(hypothesis(weights[held]))
+            yield Frame(t, scene, before, row, pocket, rival)
+            # The others are not needed again, and with many features they are large.
+            weights = {t: w} if held is None else {t: w, held: weights[held]}
+
+    def _select(self, at: Sequence[int]) -> list[int]:
+        """Return the requested update counts t, sorted; raise ValueError if one is out of range."""
+        last = len(self.trace)
+        for t in at:
+            if not 0 <= t <= last:
+                raise ValueError(
+                    f"t is {t}, but this run has {plural(last, 'update')}; give t from 0 to {last}."
+                )
+        return sorted({int(t) for t in at})
+
     def _marks(self) -> list[Any]:
         """Return the entries of the legend, which is the same for all frames."""
         from matplotlib.lines import Line2D
 
-        labels = self.replay.trace.known_origin().examples.labels.tolist()
+        labels = self.trace.known_origin().examples.labels.tolist()
 
         def point(label: str, mark: str, size: float, edge: str, **look: Any) -> Any:
             look = {"ls": "none", "ms": size, "mfc": edge if mark == "D" else "none", **look}
@@ -373,7 +361,7 @@ class TraceDisplay:
             point("update", "o", 11, INK, mfc=SPOT),
             Line2D([], [], color=PALE, linestyle="--", label="line before"),
             Line2D([], [], color=INK, linewidth=1.6, label="line after"),
-            *([Line2D([], [], label="pocket", **POCKET_LINE)] if self.replay.pocketed else []),
+            *([Line2D([], [], label="pocket", **POCKET_LINE)] if self.pocketed else []),
         ]
 
 

@@ -78,14 +78,16 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
         if kind == "parquet":
             parquet = parquet or ParquetWriter(file, table.schema)
             parquet.write(table)
-        elif kind == "jsonl":
-            file.write("".join(dump_json(row) + "\n" for row in table.to_pylist()).encode())
+            return
+        if kind == "jsonl":
+            rows = "".join(dump_json(row) + "\n" for row in table.to_pylist()).encode()
         else:
-            file.write(_csv_of(table, is_first))
+            rows = _csv_of(table, is_first)
+        file.write(sanitize_lines(rows) if is_terminal else rows)
         is_first = False
 
     with ExitStack() as stack:
-        file: Any = _Terminal() if is_terminal else sys.stdout.buffer
+        file: Any = sys.stdout.buffer
         if path is not None:
             file = stack.enter_context(open(stack.enter_context(replacing(path)), "wb"))
         try:
@@ -98,16 +100,6 @@ def open_writer(path: str | None, to: str | None) -> Iterator[Callable[[Any], No
         if parquet is not None:
             parquet.close()
         file.flush()
-
-
-class _Terminal:
-    """Standard output on a terminal; control characters are escaped before writing."""
-
-    def write(self, rows: Any) -> None:
-        sys.stdout.buffer.write(sanitize_lines(bytes(rows)))
-
-    def flush(self) -> None:
-        sys.stdout.buffer.flush()
 
 
 def _csv_of(table: Any, header: bool) -> bytes:
@@ -268,22 +260,17 @@ class PredictionCounts:
             self.counts += np.bincount(np.maximum(predicted, 0), minlength=len(self.labels))
             self.empty += len(codes) - len(predicted)
             self.unseen.add(batch)
-            column = self.target.column
-            if self.compared and column in batch.schema.names:
-                self._compare(batch.column(column), codes)
+            column, classes = self.target.column, len(self.labels)
+            has_labels = self.compared and column in batch.schema.names
+            if has_labels and not pa.types.is_nested(batch.column(column).type):
+                try:
+                    y, strange = self.target.read(batch.column(column))
+                    self.accuracy += Accuracy.of_predictions(y, codes, classes)
+                    self.strange += int(np.count_nonzero(strange))
+                except (BadCellError, pa.ArrowException):  # no accuracy is reported at all
+                    self.compared, self.strange = False, 0
+                    self.accuracy = Accuracy.empty(classes)
             yield batch
-
-    def _compare(self, column: Any, predicted: NDArray[Any]) -> None:
-        """Count correct predictions; if the labels cannot be read, report no accuracy at all."""
-        if pa.types.is_nested(column.type):
-            return
-        try:
-            y, strange = self.target.read(column)
-        except (BadCellError, pa.ArrowException):
-            self.compared, self.strange, self.accuracy = False, 0, Accuracy.empty(len(self.labels))
-            return
-        self.accuracy += Accuracy.of_predictions(y, predicted, len(self.labels))
-        self.strange += int(np.count_nonzero(strange))
 
     def report(self, reporter: Reporter) -> None:
         """Report missing values, unseen categories and the accuracy."""
