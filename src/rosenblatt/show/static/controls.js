@@ -48,11 +48,6 @@ const ICONS = {
   last: "M11.6 2H14v12h-2.4zM2 2v12l8.5-6z",
 };
 
-export function clear(element, ...children) {
-  element.replaceChildren(...children);
-  return element;
-}
-
 export const SPEEDS = [0.5, 1, 2, 5, 20, 100, 1000]; // updates per second
 
 // Return the action of each key in the player.
@@ -109,42 +104,26 @@ export function showPlaying(play, playing) {
 const APART = 3; // pixels between updates that can be distinguished
 const THUMB = 16; // width of the slider's thumb: the scale begins and ends half of it further in
 
-// The scale above the slider: a mark for each update, epoch and change of the pocket, or round
+// Draw the scale above the slider: a mark for each update, epoch and change of the pocket, or round
 // numbers if there are very many updates.
-export class Timeline {
-  constructor(sheet, input) {
-    this.sheet = sheet;
-    this.input = input;
-  }
-
-  draw(story, palette) {
-    const { width, height } = this.sheet;
-    const context = this.sheet.clean();
-    if (!story || story.T === 0 || width < 2 * THUMB) return;
-    const place = (t) => THUMB / 2 + ((width - THUMB) * t) / story.T;
-    const room = (width - THUMB) / story.T;
-    const mark = (t, top, color, w) => {
-      context.fillStyle = color;
-      context.fillRect(place(t) - w / 2, top * height, w, (0.78 - top) * height);
-    };
-    if (room >= APART) {
-      for (let t = 1; t <= story.T; t++) {
-        const color = colorOf(palette, story.mark(story.updatedRow(t)));
-        mark(t, 0.38, color, Math.min(3, 0.55 * room));
-      }
-      if (story.ends.length < width / 3) for (const t of story.ends) mark(t, 0.16, palette.soft, 1);
-    } else this.number(story.T, place, palette);
-    context.fillStyle = palette.pocket;
-    for (const [t] of story.pocket || []) {
-      context.beginPath();
-      context.arc(place(t), 0.9 * height, 3, 0, 2 * Math.PI);
-      context.fill();
+export function drawTimeline(sheet, story, palette) {
+  const { width, height } = sheet;
+  const { T } = story;
+  const context = sheet.clean();
+  if (T === 0 || width < 2 * THUMB) return;
+  const place = (t) => THUMB / 2 + ((width - THUMB) * t) / T;
+  const room = (width - THUMB) / T;
+  const mark = (t, top, color, w) => {
+    context.fillStyle = color;
+    context.fillRect(place(t) - w / 2, top * height, w, (0.78 - top) * height);
+  };
+  if (room >= APART) {
+    for (let t = 1; t <= T; t++) {
+      const color = colorOf(palette, story.mark(story.updatedRow(t)));
+      mark(t, 0.38, color, Math.min(3, 0.55 * room));
     }
-  }
-
-  number(T, place, palette) {
-    const { width, height } = this.sheet;
-    const context = this.sheet.context;
+    if (story.ends.length < width / 3) for (const t of story.ends) mark(t, 0.16, palette.soft, 1);
+  } else {
     const size = Math.max(11, Math.min(0.7 * palette.size, 0.45 * height));
     context.font = `${size}px ${palette.font}`;
     context.fillStyle = palette.soft;
@@ -156,10 +135,10 @@ export class Timeline {
     }
     context.fillRect(place(0), 0.74 * height, place(T) - place(0), 1);
   }
-
-  show(t, T, text) {
-    this.input.max = String(T);
-    this.input.value = String(t);
-    this.input.setAttribute("aria-valuetext", text);
+  context.fillStyle = palette.pocket;
+  for (const [t] of story.pocket || []) {
+    context.beginPath();
+    context.arc(place(t), 0.9 * height, 3, 0, 2 * Math.PI);
+    context.fill();
   }
 }

@@ -4,10 +4,10 @@ import { radiusFor } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-// `page` has the functions points(), tool(), canEdit(), change(points, done, before) and
-// note(text); a point is [x1, x2, label]. `done` is false while an example is being dragged.
+// A point of the page is [x1, x2, label].
 export class Editor {
-  constructor(player, page) {
+  constructor(page) {
+    const { player } = page;
     this.player = player;
     this.page = page;
     this.cursor = null;
@@ -25,18 +25,10 @@ export class Editor {
     canvas.addEventListener("blur", () => player.draw());
   }
 
-  place(event) {
-    const box = this.canvas.getBoundingClientRect();
-    return [
-      event.clientX - box.left - this.canvas.clientLeft,
-      event.clientY - box.top - this.canvas.clientTop,
-    ];
-  }
-
   // Return the example nearest to a place in pixels, or null if none is within reach.
   near([px, py], reach) {
     const { frame } = this.player;
-    const points = this.page.points();
+    const points = this.page.points;
     let best = null;
     let least = reach;
     points.forEach(([x, y], n) => {
@@ -47,7 +39,7 @@ export class Editor {
   }
 
   reach() {
-    return Math.max(12, 1.4 * radiusFor(this.page.points().length, this.player.frame));
+    return Math.max(12, 1.4 * radiusFor(this.page.points.length, this.player.frame));
   }
 
   // Return the coordinates of a place in pixels, rounded to the resolution of the picture.
@@ -69,13 +61,13 @@ export class Editor {
   press(event) {
     if (event.button !== 0 && event.button !== 2) return;
     this.cursor = null;
-    if (!this.page.canEdit()) return;
-    const place = this.place(event);
+    if (!this.page.canEdit) return;
+    const place = [event.offsetX, event.offsetY];
     const n = this.near(place, this.reach());
-    if (n !== null && this.page.tool() !== "erase") {
+    if (n !== null && this.page.state.tool !== "erase") {
       this.held = n;
       this.begun = place;
-      this.before = this.page.points();
+      this.before = this.page.points;
       this.canvas.setPointerCapture(event.pointerId);
       return;
     }
@@ -83,13 +75,13 @@ export class Editor {
   }
 
   drag(event) {
+    const place = [event.offsetX, event.offsetY];
     if (this.held === null) {
-      const near = this.page.canEdit() && this.near(this.place(event), this.reach()) !== null;
+      const near = this.page.canEdit && this.near(place, this.reach()) !== null;
       this.canvas.classList.toggle("near", near);
       return;
     }
-    const place = this.place(event);
-    const still = this.page.points() === this.before;
+    const still = this.page.points === this.before;
     if (still && Math.hypot(place[0] - this.begun[0], place[1] - this.begun[1]) < 4) return;
     const [x, y] = this.rounded(place);
     this.page.change(this.moved(this.held, x, y), false);
@@ -99,33 +91,32 @@ export class Editor {
     if (this.held === null) return;
     const n = this.held;
     this.held = null;
-    if (this.page.points() !== this.before) this.page.change(this.page.points(), true, this.before);
+    if (this.page.points !== this.before) this.page.change(this.page.points, true, this.before);
     else this.addOn(n);
   }
 
   // Add an example of the chosen label at the place of an example of another label.
   addOn(n) {
-    const label = labelAddedBy(this.page.tool());
-    const [x, y, other] = this.page.points()[n];
+    const label = labelAddedBy(this.page.state.tool);
+    const [x, y, other] = this.page.points[n];
     if (label === null || other === label) return;
-    this.page.change([...this.page.points(), [x, y, label]], true);
+    this.page.change([...this.page.points, [x, y, label]], true);
     this.page.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}, on another.`);
   }
 
   moved(n, x, y) {
-    return this.page.points().map((point, i) => (i === n ? [x, y, point[2]] : point));
+    return this.page.points.map((point, i) => (i === n ? [x, y, point[2]] : point));
   }
 
   // Use the chosen tool at a place; `n` is the example there, or null.
   act(place, n, other = false) {
-    const tool = this.page.tool();
-    const points = this.page.points();
+    const { tool } = this.page.state;
     if (tool === "erase") this.erase(n);
     else if (tool !== "move") {
       const chosen = labelAddedBy(tool);
       const label = other ? (chosen === 1 ? -1 : 1) : chosen;
       const [x, y] = this.rounded(place);
-      this.page.change([...points, [x, y, label]], true);
+      this.page.change([...this.page.points, [x, y, label]], true);
       this.page.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
     }
   }
@@ -143,12 +134,12 @@ export class Editor {
       ];
       if (this.carried !== undefined)
         this.page.change(this.moved(this.carried, ...this.rounded(this.cursor)), false);
-    } else if (event.key === "Enter" && this.page.canEdit()) {
+    } else if (event.key === "Enter" && this.page.canEdit) {
       this.enter();
     } else if (
       (event.key === "Delete" || event.key === "Backspace") &&
       this.cursor &&
-      this.page.canEdit()
+      this.page.canEdit
     ) {
       this.erase(this.near(this.cursor, 3 * this.reach()));
     } else return;
@@ -162,9 +153,9 @@ export class Editor {
     const n = this.near(this.cursor, 3 * this.reach());
     if (this.carried !== undefined) {
       this.carried = undefined;
-      this.page.change(this.page.points(), true);
+      this.page.change(this.page.points, true);
       this.page.note("Put down.");
-    } else if (this.page.tool() === "move") {
+    } else if (this.page.state.tool === "move") {
       if (n === null) return;
       this.carried = n;
       this.page.note(`Example ${n + 1} picked up; move it with the arrows, Enter puts it down.`);
@@ -174,7 +165,7 @@ export class Editor {
   erase(n) {
     if (n === null) return;
     this.page.change(
-      this.page.points().filter((_, i) => i !== n),
+      this.page.points.filter((_, i) => i !== n),
       true,
     );
     this.page.note(`Example ${n + 1} erased.`);

@@ -3,32 +3,32 @@
 
 import { againstRivals } from "./proof.js";
 import { proofText } from "./prooftext.js";
-import { ZEROS } from "./train.js";
+import { startFor, ZEROS } from "./train.js";
 
 const SIZE = 900;
 
-function save(name, blob) {
+function save(name, type, ...parts) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
+  link.href = URL.createObjectURL(new Blob(parts, { type }));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
 export function savePng(player) {
-  player.picture(SIZE, SIZE).toBlob((blob) => save("rosenblatt.png", blob), "image/png");
+  player.picture(SIZE, SIZE).toBlob((blob) => save("rosenblatt.png", "image/png", blob));
 }
 
 export function saveSvg(player) {
-  save("rosenblatt.svg", new Blob([player.svg(SIZE, SIZE)], { type: "image/svg+xml" }));
+  save("rosenblatt.svg", "image/svg+xml", player.svg(SIZE, SIZE));
 }
 
 export function saveCsv(story) {
-  save("rosenblatt.csv", new Blob([csvOf(story)], { type: "text/csv" }));
+  save("rosenblatt.csv", "text/csv", csvOf(story));
 }
 
 export function savePython(lines) {
-  save("rosenblatt_run.py", new Blob([lines], { type: "text/x-python" }));
+  save("rosenblatt_run.py", "text/x-python", lines);
 }
 
 // Save a proof, Python's or the page's own, for `rosenblatt verify`; return a message about it.
@@ -39,7 +39,7 @@ export function saveProof({ verdict, points, targets }) {
     ? againstRivals({ ...proof, x0: 1 }, points, targets)
     : { X: points, y: targets };
   const text = typeof proof === "string" ? proof : proofText(proof, X, y);
-  save("rosenblatt_proof.json", new Blob([text], { type: "application/json" }));
+  save("rosenblatt_proof.json", "application/json", text);
   return "The proof is saved; `rosenblatt verify` checks it.";
 }
 
@@ -47,7 +47,7 @@ export function saveProof({ verdict, points, targets }) {
 export function savePage(page, content) {
   const data = JSON.stringify(content).replaceAll("<", "\\u003c");
   const filled = page.replace(/(id="own">).*?(<\/script>)/s, (_, a, b) => a + data + b);
-  save("rosenblatt.html", new Blob(["<!doctype html>\n", filled], { type: "text/html" }));
+  save("rosenblatt.html", "text/html", "<!doctype html>\n", filled);
 }
 
 // Numbers are written so that they read back to the same bits.
@@ -71,10 +71,9 @@ const FIXED = ["cycle", "first"];
 
 // Return a Python program that makes the same run and decides separability.
 export function pythonLines({ X, targets, labels }, settings) {
-  const { algorithm, start } = settings;
+  const { algorithm } = settings;
   const K = labels.length;
-  const size = (X[0].length + 1) * (K > 2 ? K : 1);
-  const w = start.length === size ? start : Array(size).fill(0);
+  const w = startFor(X, K, settings.start);
   const given = { ...settings, start: w, K };
   const fromStart = algorithm === "online" && w.some(Boolean);
   const imports = fromStart

@@ -12,15 +12,7 @@ import {
   planeOf,
   readTable,
 } from "./examples.js";
-import {
-  pythonLines,
-  saveCsv,
-  savePage,
-  savePng,
-  saveProof,
-  savePython,
-  saveSvg,
-} from "./exports.js";
+import { pythonLines, savePage } from "./exports.js";
 import { fewestBetweenFrames } from "./fewest.js";
 import { boxAround, drawingBox } from "./geometry.js";
 import { plural } from "./numbers.js";
@@ -66,45 +58,17 @@ class Page {
         (this.state.data === "file" ? boxAround : drawingBox)(this.fitted || points, ...size),
       speed: this.state.speed,
     });
-    this.toolbar = new Toolbar(
-      (tool) => this.set({ tool }),
-      () => this.undo(),
-      () => this.clearAll(),
-    );
+    this.toolbar = new Toolbar(this);
     this.player.parts.stage.before(this.toolbar.element);
-    this.editor = new Editor(this.player, {
-      points: () => this.points,
-      tool: () => this.state.tool,
-      canEdit: () => !isProjected(this.state),
-      change: (points, done, before) => this.change(points, done, before),
-      note: (text) => this.note(text),
-    });
-    this.makeSettings();
-    this.tour = new Tour(byId("tour"), {
-      go: (step) => this.goTour(step),
-      close: () => this.set({ tour: 0 }),
-    });
-    this.tools = pageTools(byId("tools"), {
-      png: () => savePng(this.player),
-      svg: () => saveSvg(this.player),
-      csv: () => saveCsv(this.player.story),
-      python: () => this.showPython(),
-      proof: () => this.note(saveProof(this.player.story)),
-      page: () => this.savePage(),
-      link: () => this.copyLink(),
-      tour: () => this.goTour(1),
-      large: () => this.turnType(),
-      theme: () => this.turnTheme(),
-    });
     this.points = [];
+    this.editor = new Editor(this);
+    this.settings = new Settings(byId("settings"), this);
+    this.tour = new Tour(byId("tour"), this);
+    this.tools = pageTools(byId("tools"), this);
   }
 
-  makeSettings() {
-    this.settings = new Settings(byId("settings"), this.own, {
-      changed: (values) => this.set({ t: 0, ...values }),
-      add: (x, y) => this.addAt(x, y),
-      open: (file) => this.open(file),
-    });
+  get canEdit() {
+    return !isProjected(this.state);
   }
 
   // Show a message for some seconds.
@@ -133,7 +97,7 @@ class Page {
       return;
     }
     byId("trouble").textContent = "";
-    this.makeSettings();
+    this.settings = new Settings(byId("settings"), this);
     await this.set({ ...fileState(this.own), points: null, t: 0 });
     this.note(`${file.name}: ${plural(this.own.rows, "row")}.`);
   }
@@ -175,7 +139,7 @@ class Page {
   }
 
   showToolbar() {
-    this.toolbar.show(this.state.tool, !isProjected(this.state), this.past.length > 0);
+    this.toolbar.show(this.state.tool, this.canEdit, this.past.length > 0);
   }
 
   // Load the examples of the state, and train on them.
@@ -261,7 +225,7 @@ class Page {
   }
 
   undo() {
-    if (!this.past.length || isProjected(this.state)) return;
+    if (!this.past.length || !this.canEdit) return;
     const before = this.past.pop();
     this.change(before, true);
     this.past.pop();
@@ -331,10 +295,7 @@ class Page {
     const examples = examplesOf(this);
     const enough = new Set(examples.targets).size > 1;
     if (!enough) return this.note("Add examples with two labels first.");
-    const lines = pythonLines({ X: examples.points, ...examples }, this.state);
-    const copy = (text) =>
-      this.copy(text, "The code is copied.", "save the code as a file instead");
-    return pythonWindow(lines, savePython, copy);
+    return pythonWindow(pythonLines({ X: examples.points, ...examples }, this.state), this);
   }
 }
 

@@ -1,6 +1,6 @@
 // Panels: the state of training at t, the verdict with its proof, and the captions, in words.
 
-import { clear, make } from "./controls.js";
+import { make } from "./controls.js";
 import { MARKS } from "./drawing.js";
 import { format, formatBound, formatCount, formatShort, formatSigned, plural } from "./numbers.js";
 import { multiplier } from "./plane.js";
@@ -26,8 +26,7 @@ export function showFacts(facts, story, t) {
   if (pocket)
     entries.push(["in the pocket", pocket.mistakes, `from t = ${formatCount(pocket.t)}`, "pocket"]);
   else entries.push(["epoch", story.epoch(Math.max(t, 1)), "", "epoch"]);
-  clear(
-    facts.numbers,
+  facts.numbers.replaceChildren(
     ...entries.map(([name, value, more, key]) =>
       make(
         "div",
@@ -43,7 +42,7 @@ export function showFacts(facts, story, t) {
 // Show the weights before and after the update, and the vector that is added.
 function showSum(table, story, t) {
   const after = story.weights(t);
-  if (!after) return clear(table);
+  if (!after) return table.replaceChildren();
   const size = after.length / (story.many ? story.K : 1);
   const head = after.slice(0, Math.min(size, WEIGHTS_SHOWN)).map((_, i) => nameOf(story, i));
   if (size > WEIGHTS_SHOWN) head[WEIGHTS_SHOWN - 1] += " …";
@@ -51,9 +50,8 @@ function showSum(table, story, t) {
     ? ["The weights of every label", labelRows(story, t, after, size)]
     : ["The weights and the update", addition(story, t, after)];
   const hidden = make("caption", { class: "rb-hidden" }, caption);
-  clear(table, hidden, row("th", "", head), ...rows);
   table.dataset.exact = JSON.stringify(after);
-  return table;
+  return table.replaceChildren(hidden, row("th", "", head), ...rows);
 }
 
 // Return three rows of the table: w(t − 1), the vector that is added, and w(t).
@@ -153,11 +151,10 @@ export function showVerdict(parts, story, proof) {
   parts.panel.dataset.verdict = verdict.name;
   parts.title.textContent = TITLES[verdict.name];
   parts.about.textContent = [`${aboutOf(story)}.`, verdict.by].filter(Boolean).join(" ");
-  clear(parts.bound, ...boundSentence(story));
+  parts.bound.replaceChildren(...boundSentence(story));
   parts.box.checked = proof;
   parts.choice.hidden = verdict.name === "undecided";
-  clear(parts.details);
-  if (proof) parts.details.append(...proofLines(story));
+  parts.details.replaceChildren(...(proof ? proofLines(story) : []));
 }
 
 // Name the columns and rows that a verdict is about.

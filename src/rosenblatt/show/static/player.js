@@ -8,7 +8,7 @@
 // after the plane is drawn, and `boxOf(points, w, h)` for another box around the points.
 // `player.parts` has the elements, for a page that adds to them.
 import { drawVectors, mistakesChart, squeezeChart } from "./charts.js";
-import { make, showPlaying, Timeline, transportOf } from "./controls.js";
+import { drawTimeline, make, showPlaying, transportOf } from "./controls.js";
 import { CanvasPen, paletteOf, Sheet, SvgPen } from "./drawing.js";
 import { frameOf } from "./geometry.js";
 import { formatCount, plural } from "./numbers.js";
@@ -69,7 +69,6 @@ class Player {
       mistakes: new Sheet(mistakes.canvas, redraw),
       marks: new Sheet(controls.marks, redraw),
     };
-    this.timeline = new Timeline(this.sheets.marks, this.parts.slider);
   }
 
   setStory(json, t = 0) {
@@ -185,7 +184,7 @@ class Player {
     const layer = this.sheets.plane.newLayer();
     drawPoints(new CanvasPen(layer.context), this.story, this.frame, this.palette);
     this.layer = layer.canvas;
-    this.timeline.draw(this.story, this.palette);
+    drawTimeline(this.sheets.marks, this.story, this.palette);
     this.charts = [
       this.chart("squeeze", this.story.squeeze && squeezeChart),
       this.chart("mistakes", mistakesChart),
@@ -241,8 +240,10 @@ class Player {
     [this.shownAt, this.shownStory, this.shownProof] = [t, story, this.proof];
     showFacts(parts.facts, story, t);
     if (other) showVerdict(parts.verdict, story, this.proof);
+    parts.slider.max = String(story.T);
+    parts.slider.value = String(t);
     const left = `${plural(story.count(t), "mistake")} left`;
-    this.timeline.show(t, story.T, `t = ${t} of ${story.T}, ${left}`);
+    parts.slider.setAttribute("aria-valuetext", `t = ${t} of ${story.T}, ${left}`);
     parts.where.textContent = `t = ${formatCount(t)}`;
     parts.plane.setAttribute("aria-label", planeLabel(story, t));
     parts.vectors.setAttribute("aria-label", "The update as an addition of vectors");

@@ -1,6 +1,6 @@
 // Settings: the form that chooses the examples and the algorithm.
 import { ALGORITHMS, limitsOf, ORDERS, SIGN_OF_ZERO } from "./address.js";
-import { button, clear, make } from "./controls.js";
+import { button, make } from "./controls.js";
 import { fileState, isProjected, PROJECTION } from "./examples.js";
 import { formatCount } from "./numbers.js";
 
@@ -16,15 +16,11 @@ const DATA = {
 // Names of the options of `zero` for more than two labels.
 const EQUAL = { ...SIGN_OF_ZERO, negative: "the earlier label's", positive: "the later label's" };
 
-// `changed(values)` is called with the part of the state that the user has changed, `add(x, y)`
-// with the coordinates of a new example, `open(file)` with a file that was chosen.
 export class Settings {
-  constructor(form, file, { changed, add, open }) {
+  constructor(form, page) {
     this.form = form;
-    this.file = file;
-    this.changed = changed;
-    this.add = add;
-    this.open = open;
+    this.page = page;
+    this.file = page.own;
     form.addEventListener("submit", (event) => event.preventDefault());
     this.narrow = window.matchMedia("(max-width: 78rem)");
     this.narrow.addEventListener("change", () => this.putChoices());
@@ -37,7 +33,7 @@ export class Settings {
     const atTop = this.isLarge || this.narrow.matches;
     const top = document.getElementById("choices");
     if (atTop === (this.data.field.parentElement === top)) return;
-    if (atTop) clear(top, this.data.field, this.algorithm.field);
+    if (atTop) top.replaceChildren(this.data.field, this.algorithm.field);
     else {
       this.again.before(this.data.field);
       this.order.field.before(this.algorithm.field);
@@ -45,7 +41,8 @@ export class Settings {
   }
 
   build() {
-    const { changed } = this;
+    const changed = (values) => this.page.set({ t: 0, ...values });
+    const chosen = (name) => (value) => changed({ [name]: value });
     const named = [...Object.entries(DATA), ...(this.file ? [["file", this.file.name]] : [])];
     const columns = this.file ? this.file.columns.map((name) => [name, name]) : [];
     this.data = choice("Data set", [...named, ["own", "Drawn by hand"]], (value) =>
@@ -58,17 +55,13 @@ export class Settings {
       const y = this.y.select.value || columns[1]?.[0] || x;
       changed({ x, y: x === PROJECTION ? x : y });
     });
-    this.y = choice("Vertical axis", columns, (value) => changed({ y: value }));
+    this.y = choice("Vertical axis", columns, chosen("y"));
     this.algorithm = choice("Algorithm", Object.entries(ALGORITHMS), (value) =>
       changed({ algorithm: value, order: isPocket(value) ? "random" : "cycle" }),
     );
-    this.order = choice("Order of visits", Object.entries(ORDERS), (value) =>
-      changed({ order: value }),
-    );
-    this.zero = choice("sign(0) is", Object.entries(SIGN_OF_ZERO), (value) =>
-      changed({ zero: value }),
-    );
-    this.eta = number("Learning rate η", "eta", (eta) => changed({ eta }));
+    this.order = choice("Order of visits", Object.entries(ORDERS), chosen("order"));
+    this.zero = choice("sign(0) is", Object.entries(SIGN_OF_ZERO), chosen("zero"));
+    this.eta = number("Learning rate η", "eta", chosen("eta"));
     const startChanged = () =>
       changed({ start: this.start.map((input) => Number(input.value) || 0) });
     this.start = [0, 1, 2].map((i) =>
@@ -76,22 +69,16 @@ export class Settings {
     );
     const startLegend = make("legend", {}, "Initial weights w(0)");
     this.startFields = make("fieldset", {}, startLegend, ...this.start);
-    this.max_updates = number("Maximum number of updates", "max_updates", (max_updates) =>
-      changed({ max_updates }),
-    );
-    this.random_state = number("Random seed", "random_state", (random_state) =>
-      changed({ random_state }),
-    );
-    this.place = coordinateFields((x, y) => this.add(x, y));
-    this.opened = fileField((chosen) => this.open(chosen));
+    this.max_updates = number("Maximum number of updates", "max_updates", chosen("max_updates"));
+    this.random_state = number("Random seed", "random_state", chosen("random_state"));
+    this.place = coordinateFields((x, y) => this.page.addAt(x, y));
     this.note = make("p", { class: "small" });
-    clear(document.getElementById("choices"));
-    clear(
-      this.form,
+    document.getElementById("choices").replaceChildren();
+    this.form.replaceChildren(
       make("h2", {}, "Examples"),
       this.data.field,
       this.again,
-      this.opened,
+      fileField((file) => this.page.open(file)),
       this.x.field,
       this.y.field,
       this.note,

@@ -7,14 +7,12 @@ import { unpack } from "./numbers.js";
 export class Story {
   constructor(json) {
     this.json = json;
-    this.points = json.points;
-    this.targets = json.targets;
-    this.total = json.total || json.targets.length;
+    const { points, targets, names, labels, pocket, verdict } = json;
+    Object.assign(this, { points, targets, names, labels, pocket, verdict });
+    this.total = json.total || targets.length;
     this.numbers = json.numbers ? unpack(json.numbers) : null;
-    this.names = json.names;
-    this.labels = json.labels;
-    this.K = Math.max(2, json.labels.length);
-    this.marks = json.marks || json.labels.map((_, place) => place);
+    this.K = Math.max(2, labels.length);
+    this.marks = json.marks || labels.map((_, place) => place);
     this.T = json.updates;
     this.rows = unpack(json.rows);
     this.rivals = json.rivals && unpack(json.rivals);
@@ -24,8 +22,6 @@ export class Story {
     this.table = json.table && unpack(json.table);
     this.counts = unpack(json.mistakes);
     this.every = json.every || 1;
-    this.pocket = json.pocket;
-    this.verdict = json.verdict;
     this.squeeze = json.squeeze && {
       ...json.squeeze,
       squared: unpack(json.squeeze.squared),
@@ -135,9 +131,6 @@ export class Story {
 // Return a story without examples.
 export function emptyStory(start) {
   return {
-    algorithm: "pla",
-    order: "cycle",
-    eta: 1,
     zero: 0,
     start,
     intercept: 1,
@@ -145,19 +138,11 @@ export function emptyStory(start) {
     targets: [],
     names: ["x1", "x2"],
     labels: ["×", "○"],
-    features: null,
     updates: 0,
     rows: [],
     ends: [],
-    weights: [...start],
-    lines: null,
-    table: null,
+    weights: start,
     mistakes: [0],
-    every: 1,
-    pocket: null,
-    reason: "no examples",
-    verdict: null,
-    squeeze: null,
     summary: "There are no examples yet: click in the picture to add some",
   };
 }

@@ -1,7 +1,8 @@
 // Tools: the toolbar for examples, the buttons at the top of the page, the keys and the tour.
 import { DEFAULTS } from "./address.js";
-import { button, clear, make, movesOf } from "./controls.js";
+import { button, make, movesOf } from "./controls.js";
 import { MARKS } from "./drawing.js";
+import { saveCsv, savePng, saveProof, savePython, saveSvg } from "./exports.js";
 
 const TOOLS = [
   ["o", "○", "Add circles: key o"],
@@ -14,12 +15,12 @@ const TOOLS = [
 ];
 
 export class Toolbar {
-  constructor(chosen, undone, cleared) {
+  constructor(page) {
     this.buttons = new Map(
-      TOOLS.map(([name, text, label]) => [name, button(text, label, () => chosen(name))]),
+      TOOLS.map(([tool, text, label]) => [tool, button(text, label, () => page.set({ tool }))]),
     );
-    this.undo = button("Undo", "Undo the last change: key z", undone);
-    this.clearAll = button("Clear", "Remove all examples", cleared);
+    this.undo = button("Undo", "Undo the last change: key z", () => page.undo());
+    this.clearAll = button("Clear", "Remove all examples", () => page.clearAll());
     this.element = make(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Examples" },
@@ -40,8 +41,8 @@ export class Toolbar {
   }
 }
 
-// Create the buttons at the top; `actions` has a function for each.
-export function pageTools(nav, actions) {
+// Create the buttons at the top.
+export function pageTools(nav, page) {
   const close = () => {
     menu.open = false;
     menu.querySelector("summary").focus();
@@ -58,12 +59,12 @@ export function pageTools(nav, actions) {
     make(
       "div",
       {},
-      item("Picture (PNG)", actions.png),
-      item("Picture (SVG)", actions.svg),
-      item("Examples (CSV)", actions.csv),
-      item("Python code", actions.python),
-      item("Proof (JSON)", actions.proof),
-      item("This page (HTML)", actions.page),
+      item("Picture (PNG)", () => savePng(page.player)),
+      item("Picture (SVG)", () => saveSvg(page.player)),
+      item("Examples (CSV)", () => saveCsv(page.player.story)),
+      item("Python code", () => page.showPython()),
+      item("Proof (JSON)", () => page.note(saveProof(page.player.story))),
+      item("This page (HTML)", () => page.savePage()),
     ),
   );
   menu.addEventListener("keydown", (event) => {
@@ -72,12 +73,11 @@ export function pageTools(nav, actions) {
   document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
   });
-  const large = button("Large type", "Large type, for a projector: key l", actions.large);
-  const theme = button("Dark", "Dark or light: key d", actions.theme);
-  clear(
-    nav,
-    button("Tour", "A tour in four steps", actions.tour),
-    button("Copy link", "Copy a link to the page as it is now", actions.link),
+  const large = button("Large type", "Large type, for a projector: key l", () => page.turnType());
+  const theme = button("Dark", "Dark or light: key d", () => page.turnTheme());
+  nav.replaceChildren(
+    button("Tour", "A tour in four steps", () => page.goTour(1)),
+    button("Copy link", "Copy a link to the page as it is now", () => page.copyLink()),
     menu,
     large,
     theme,
@@ -86,7 +86,8 @@ export function pageTools(nav, actions) {
 }
 
 // Show Python code in a dialog, to read, copy or save.
-export function pythonWindow(lines, saved, copied) {
+export function pythonWindow(lines, page) {
+  const copy = () => page.copy(lines, "The code is copied.", "save the code as a file instead");
   const dialog = make("dialog", { class: "code", "aria-label": "Python code" });
   const close = button("Close", null, () => dialog.close());
   dialog.append(
@@ -95,8 +96,8 @@ export function pythonWindow(lines, saved, copied) {
     make(
       "div",
       { class: "row" },
-      button("Copy", null, () => copied(lines), { class: "strong" }),
-      button("Save as file", null, () => saved(lines)),
+      button("Copy", null, copy, { class: "strong" }),
+      button("Save as file", null, () => savePython(lines)),
       close,
     ),
   );
@@ -196,11 +197,11 @@ export const TOUR = [
   },
 ];
 
-// `actions` are {go(step), close()}; steps are counted from 1, and 0 is no tour.
+// Steps are counted from 1, and 0 is no tour.
 export class Tour {
-  constructor(element, actions) {
+  constructor(element, page) {
     this.element = element;
-    this.actions = actions;
+    this.page = page;
   }
 
   // Pass the height of the tour to the style sheet, so that the picture still fits on a projector.
@@ -208,28 +209,20 @@ export class Tour {
     document.documentElement.style.setProperty("--tour", `${this.element.offsetHeight}px`);
   }
 
-  // Scroll the element that a step describes into view, below the text.
-  reveal(spot) {
-    if (!spot) return;
-    spot.style.scrollMarginTop = `${this.element.offsetHeight + 12}px`;
-    const { top, bottom } = spot.getBoundingClientRect();
-    const hidden = top < this.element.offsetHeight || bottom > window.innerHeight;
-    if (hidden) spot.scrollIntoView({ block: "start" });
-  }
-
   show(step, focus = false) {
     document.querySelectorAll(".rb-spot").forEach((element) => element.classList.remove("rb-spot"));
     this.element.hidden = step < 1 || step > TOUR.length;
     if (this.element.hidden) {
+      this.element.replaceChildren();
       this.passHeight();
-      return clear(this.element);
+      return;
     }
     const { title, text, spot } = TOUR[step - 1];
-    document.querySelector(spot)?.classList.add("rb-spot");
+    const described = document.querySelector(spot);
+    described.classList.add("rb-spot");
     const heading = make("h2", { tabindex: -1 }, title);
-    const move = (to) => () => this.actions.go(to);
-    clear(
-      this.element,
+    const move = (to) => () => this.page.goTour(to);
+    this.element.replaceChildren(
       heading,
       make("p", {}, text),
       make(
@@ -237,14 +230,16 @@ export class Tour {
         { class: "row" },
         button("Back", null, move(step - 1), { disabled: step === 1 }),
         button("Next", null, move(step + 1), { class: "strong", disabled: step === TOUR.length }),
-        button("End the tour", null, () => this.actions.close()),
+        button("End the tour", null, () => this.page.set({ tour: 0 })),
       ),
     );
     this.passHeight();
-    if (focus) {
-      heading.focus({ preventScroll: true });
-      this.reveal(document.querySelector(spot));
-    }
-    return this.element;
+    if (!focus) return;
+    heading.focus({ preventScroll: true });
+    // Scroll the element that the step describes into view, below the text.
+    described.style.scrollMarginTop = `${this.element.offsetHeight + 12}px`;
+    const { top, bottom } = described.getBoundingClientRect();
+    if (top < this.element.offsetHeight || bottom > window.innerHeight)
+      described.scrollIntoView({ block: "start" });
   }
 }

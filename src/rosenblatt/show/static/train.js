@@ -48,9 +48,6 @@ export function train(plane, settings) {
     labels: plane.labels,
     marks: plane.marks,
     about: plane.about,
-    features: null,
-    lines: null,
-    table: null,
     ...shown,
     updates: T,
     rows: D.K > 2 ? run.updates.map((m) => Math.floor(m / D.K)) : run.updates,
@@ -67,13 +64,18 @@ export function train(plane, settings) {
   };
 }
 
-function ruleOf({ algorithm, order, zero, eta, start, random_state, max_updates }, { X, K }) {
+// Return w(0), or zeros if it is for another number of features or labels.
+export function startFor(X, K, start) {
   const size = (X[0].length + 1) * (K > 2 ? K : 1);
+  return start.length === size ? start : Array(size).fill(0);
+}
+
+function ruleOf({ algorithm, order, zero, eta, start, random_state, max_updates }, { X, K }) {
   return {
     order: algorithm === "online" ? "cycle" : order,
     zero: ZEROS[zero],
     eta,
-    start: start.length === size ? start : Array(size).fill(0),
+    start: startFor(X, K, start),
     rng: new RandomGenerator(random_state),
     maxUpdates: max_updates,
   };
