@@ -119,9 +119,8 @@ dist: $(VENV)/installed  ## wheel and source distribution of a release
 quotes: $(VENV)/installed  ## copy the figures of bench/results.json into README and manual
 	$(RUN) -m bench.quotes
 
-screenshots: $(VENV)/installed  ## take the screenshots of the page in docs/images
+screenshots: $(VENV)/installed  ## draw the screenshots and the animation in docs/images
 	$(RUN) docs/screenshots.py
-	$(RUN) docs/animation.py
 
 clean:
 	rm -rf $(VENV) .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Take the pictures of the page for README and manual: `make screenshots`.
+"""Take the pictures of the page for README and manual, and animate a run: `make screenshots`.
 
 A browser opens the page at links that contain the whole state.
 """
@@ -13,10 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import matplotlib as mpl
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+import rosenblatt as rb
 from rosenblatt.show.browser import page_html
+
+mpl.use("Agg")
 
 IMAGES = Path(__file__).parent / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -52,6 +57,7 @@ def main() -> int:
             size = take(browser, address, name)
             print(f"docs/images/{name}.png: {size / 1000:.0f} kB")
         browser.close()
+    animate()
     return 0
 
 
@@ -81,6 +87,18 @@ def take(browser: Browser, address: str, name: str) -> int:
     path = IMAGES / f"{name}.png"
     picture.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
     return path.stat().st_size
+
+
+def animate() -> None:
+    """Draw PLA on forty points, one frame per update."""
+    rng = np.random.default_rng(14)
+    X = rng.uniform(-1, 1, (60, 2))
+    score = X @ [1.0, 1.4] - 0.25
+    X, score = X[np.abs(score) > 0.12][:40], score[np.abs(score) > 0.12][:40]
+    clf = rb.Perceptron().fit(X, np.where(score > 0, "yes", "no"))
+    place = IMAGES / "pla.gif"
+    rb.TraceDisplay(clf.trace_).animate(place, fps=1.25, dpi=80)
+    print(f"docs/images/pla.gif: {clf.n_updates_} updates, {place.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -26,14 +26,10 @@ export function button(text, label, pressed, more = {}) {
 function icon(path) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  for (const [name, value] of Object.entries({
-    viewBox: "0 0 16 16",
-    width: 16,
-    height: 16,
-    "aria-hidden": "true",
-  })) {
-    svg.setAttribute(name, value);
-  }
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("width", "16");
+  svg.setAttribute("height", "16");
+  svg.setAttribute("aria-hidden", "true");
   shape.setAttribute("d", path);
   shape.setAttribute("fill", "currentColor");
   svg.append(shape);

@@ -1,5 +1,5 @@
 // Editor: add, move and erase examples on the picture, by mouse, touch or keyboard.
-import { labelAddedBy, MARKS, markOf, textStyle } from "./drawing.js";
+import { labelAddedBy, textStyle } from "./drawing.js";
 import { radiusFor } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -100,8 +100,7 @@ export class Editor {
     const label = labelAddedBy(this.page.state.tool);
     const [x, y, other] = this.page.points[n];
     if (label === null || other === label) return;
-    this.page.change([...this.page.points, [x, y, label]], true);
-    this.page.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}, on another.`);
+    this.page.addAt(x, y, label, ", on another");
   }
 
   moved(n, x, y) {
@@ -115,9 +114,7 @@ export class Editor {
     else if (tool !== "move") {
       const chosen = labelAddedBy(tool);
       const label = other ? (chosen === 1 ? -1 : 1) : chosen;
-      const [x, y] = this.rounded(place);
-      this.page.change([...this.page.points, [x, y, label]], true);
-      this.page.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
+      this.page.addAt(...this.rounded(place), label);
     }
   }
 

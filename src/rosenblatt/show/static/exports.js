@@ -52,13 +52,11 @@ export function savePage(page, content) {
 
 // Numbers are written so that they read back to the same bits.
 function csvOf(story) {
-  const d = story.flat ? 2 : story.table ? story.table.length / story.targets.length : 0;
   const names = story.flat ? story.names : story.json.features;
   const head = [...names, "label"].map(quoted).join(",");
-  const rows = story.targets.map((target, n) => {
-    const x = story.flat ? story.points[n] : Array.from(story.table.subarray(n * d, (n + 1) * d));
-    return [...x, story.many ? quoted(story.labels[target]) : target].join(",");
-  });
+  const rows = story.targets.map((target, n) =>
+    [...story.row(n), story.many ? quoted(story.labels[target]) : target].join(","),
+  );
   return [head, ...rows, ""].join("\r\n");
 }
 

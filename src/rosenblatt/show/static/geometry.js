@@ -144,15 +144,6 @@ export function regionsOf(planes, corners, last = false) {
   });
 }
 
-// Return the two ends of each line between regions.
-function edgesOf(planes, corners) {
-  if (planes.length === 1) return sideOn(clipped(corners, planes[0]), planes[0]);
-  const regions = regionsOf(planes, corners);
-  return planes.flatMap((plane, k) =>
-    planes.slice(k + 1).flatMap((other) => sideOn(regions[k], minus(plane, other))),
-  );
-}
-
 // Return the side of a polygon that lies on a line, if there is one.
 function sideOn(polygon, [c, a, b]) {
   if (!(a || b)) return [];
@@ -165,9 +156,16 @@ function sideOn(polygon, [c, a, b]) {
   return [[on[0], on.at(-1)]];
 }
 
-// Return the lines between the regions of a picture, in pixels.
+// Return the two ends of each line between the regions of a picture, in pixels.
 export function pixelEdges(frame, planes) {
-  return edgesOf(planes, frame.corners()).map((ends) => ends.map((end) => frame.at(end)));
+  const regions = regionsOf(planes, frame.corners());
+  const edges =
+    planes.length === 1
+      ? sideOn(regions[1], planes[0])
+      : planes.flatMap((plane, k) =>
+          planes.slice(k + 1).flatMap((other) => sideOn(regions[k], minus(plane, other))),
+        );
+  return edges.map((ends) => ends.map((end) => frame.at(end)));
 }
 
 const GOLDEN = 0.6180339887498949;
@@ -206,8 +204,9 @@ function alongWeights(X, w) {
   const rows = X.filter((_, n) => n % Math.ceil(X.length / MOST_ROWS) === 0);
   const center = rows[0].map((_, j) => rows.reduce((sum, x) => sum + x[j], 0) / rows.length);
   const size = norm(w.subarray(1));
-  const along = size ? Array.from(w.subarray(1), (v) => v / size) : principal(rows, center, []);
-  const across = principal(rows, center, [along]);
+  const none = center.map(() => 0);
+  const along = size ? Array.from(w.subarray(1), (v) => v / size) : principal(rows, center, none);
+  const across = principal(rows, center, along);
   const offset = size ? -w[0] / size : 0;
   const foot = center.map(
     (v, j) => v - along[j] * inner(along, center) - across[j] * inner(across, center),
@@ -227,9 +226,13 @@ function alongWeights(X, w) {
 const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
 const norm = (v) => Math.hypot(...v);
 
-// Return the direction of the largest variance orthogonal to others, by power iteration.
+// Return the direction of the largest variance orthogonal to a unit vector `without`, by power
+// iteration.
 function principal(rows, center, without) {
-  const rest = (v) => without.reduce((left, u) => removed(left, u), v);
+  const rest = (v) => {
+    const share = inner(without, v);
+    return v.map((value, j) => value - share * without[j]);
+  };
   let v = rest(center.map((_, j) => 1 + ((j * GOLDEN) % 1)));
   for (let k = 0; k < ROUNDS; k++) {
     const next = new Array(v.length).fill(0);
@@ -245,9 +248,4 @@ function principal(rows, center, without) {
   }
   const length = norm(v) || 1;
   return v.map((value) => value / length);
-}
-
-function removed(v, unit) {
-  const share = inner(unit, v);
-  return v.map((value, j) => value - share * unit[j]);
 }

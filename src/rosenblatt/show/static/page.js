@@ -79,10 +79,9 @@ class Page {
   }
 
   // Add an example by its coordinates.
-  addAt(x, y) {
-    const label = labelAddedBy(this.state.tool) ?? 1;
+  addAt(x, y, label = labelAddedBy(this.state.tool) ?? 1, where = "") {
     this.change([...this.points, [x, y, label]], true);
-    this.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}.`);
+    this.note(`${MARKS[markOf(label)].name} added at ${x}, ${y}${where}.`);
   }
 
   // Show the data of a file that was chosen or dropped on the page.

@@ -44,7 +44,7 @@ function showSum(table, story, t) {
   const after = story.weights(t);
   if (!after) return table.replaceChildren();
   const size = after.length / (story.many ? story.K : 1);
-  const head = after.slice(0, Math.min(size, WEIGHTS_SHOWN)).map((_, i) => nameOf(story, i));
+  const head = after.slice(0, Math.min(size, WEIGHTS_SHOWN)).map((_, i) => `w${story.json.intercept ? i : i + 1}`);
   if (size > WEIGHTS_SHOWN) head[WEIGHTS_SHOWN - 1] += " …";
   const [caption, rows] = story.many
     ? ["The weights of every label", labelRows(story, t, after, size)]
@@ -79,7 +79,11 @@ function labelRows(story, t, after, size) {
 const stepOf = (story) => (story.json.eta === 1 ? "" : "η ");
 
 function additionRow(story, t, sign) {
-  const values = added(story, t).slice(0, WEIGHTS_SHOWN).map(formatSigned);
+  const n = story.updatedRow(t);
+  const { intercept, eta } = story.json;
+  const x = [...(intercept ? [intercept] : []), ...story.row(n)].slice(0, WEIGHTS_SHOWN);
+  const step = eta * (story.many ? 1 : story.targets[n]);
+  const values = x.map((value) => formatSigned(step * value));
   return row("td", `${sign}${stepOf(story)}x`, values, "rb-added");
 }
 
@@ -87,16 +91,6 @@ function row(cell, name, values, kind = "") {
   const first = make("th", { scope: "row" }, name);
   const rest = values.map((value) => make(cell, cell === "th" ? { scope: "col" } : {}, value));
   return make("tr", { class: kind }, cell === "th" ? make("td") : first, ...rest);
-}
-
-const nameOf = (story, i) => `w${story.json.intercept ? i : i + 1}`;
-
-function added(story, t) {
-  const n = story.updatedRow(t);
-  const x0 = story.json.intercept;
-  const x = story.row(n);
-  const step = story.json.eta * (story.many ? 1 : story.targets[n]);
-  return (x0 ? [x0, ...x] : [...x]).map((value) => step * value);
 }
 
 export function sentenceAt(story, t) {
@@ -189,7 +183,10 @@ function boundSentence(story) {
     verdict.name === "quasi-separable"
       ? "Some line has no example on the wrong side, but some examples lie on it."
       : "No line classifies every example correctly, so PLA never halts.";
-  return [sentence, ...fewestSentence(story)];
+  if (!story.fewest) return [sentence];
+  const fewest = plural(story.fewest.mistakes, "mistake");
+  const count = make("strong", { "data-fact": "fewest" }, fewest);
+  return [sentence, " The best line makes ", count, " (proved by enumerating all lines)."];
 }
 
 // Describe quasi-separable examples of more than two labels: which labels tie under some weights.
@@ -209,12 +206,6 @@ function tieSentence(story) {
   const first = labels.length === 1 ? `Examples of ${labels[0]} overlap. ` : "";
   const tie = `examples of ${labels.join(", and of ")} tie.`;
   return `${first}Under some weights no competing class scores higher, but ${tie}`;
-}
-
-function fewestSentence({ fewest }) {
-  if (!fewest) return [];
-  const count = make("strong", { "data-fact": "fewest" }, plural(fewest.mistakes, "mistake"));
-  return [" The best line makes ", count, " (proved by enumerating all lines)."];
 }
 
 function proofLines(story) {

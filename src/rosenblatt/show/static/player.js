@@ -116,13 +116,10 @@ class Player {
   // Go one update forward, and animate how the line turns.
   step() {
     this.pause();
-    if (this.t < this.story.T) this.turn();
-    this.announce();
-  }
-
-  turn() {
+    if (this.t === this.story.T) return this.announce();
     this.show(this.t + 1);
-    if (prefersReducedMotion()) return;
+    this.announce();
+    if (prefersReducedMotion()) return undefined;
     const begin = performance.now();
     const turn = (now) => {
       this.part = Math.min(1, Math.max(0, now - begin) / TURN_TIME);
@@ -131,6 +128,7 @@ class Player {
     };
     this.part = 0;
     this.request = requestAnimationFrame(turn);
+    return undefined;
   }
 
   play() {

@@ -76,25 +76,15 @@ export class Story {
 
   // Return the epoch of update t, counted from 1.
   epoch(t) {
-    let low = 0;
-    let high = this.ends.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.ends[middle] <= t - 1) low = middle + 1;
-      else high = middle;
-    }
-    return low + 1;
+    const place = this.ends.findIndex((end) => end >= t);
+    return (place < 0 ? this.ends.length : place) + 1;
   }
 
   // Return the mistakes of the weights in the pocket at t, and the t at which they went into it.
   pocketAt(t) {
     if (!this.pocket) return null;
-    let best = this.pocket[0];
-    for (const entry of this.pocket) {
-      if (entry[0] > t) break;
-      best = entry;
-    }
-    return { t: best[0], mistakes: best[1] };
+    const [kept, mistakes] = this.pocket.findLast(([at]) => at <= t);
+    return { t: kept, mistakes };
   }
 
   // Return the number of mistakes of w(t), which is counted now if it was not counted before.
