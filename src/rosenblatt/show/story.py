@@ -115,7 +115,7 @@ class Story:
     algorithm: str = "pla"  # or "pocket", "ratchet"
     order: str = "cycle"
     whole: Examples | None = None  # all examples, if only some are drawn
-    numbers: Rows | None = None  # row numbers of the examples in the data, from 0
+    rows: Rows | None = None  # positions of the examples in `whole`
     ending: str = ""  # replaces the sentence on the end of the run
 
     @property
@@ -142,7 +142,7 @@ class Story:
         if not run.separated:
             whose = "w misclassifies" if pocket is None else "the pocket misclassifies"
             ended += f"; {whose} {run.mistakes or 0:,} of {whole.n:,} examples"
-        json = {
+        return {
             "format": FORMAT,
             "algorithm": self.algorithm,
             "order": self.order,
@@ -170,9 +170,6 @@ class Story:
             "verdict": None if self.verdict is None else self._verdict_json(view, points),
             "squeeze": self._squeeze_json(),
         }
-        if self.numbers is not None:
-            json |= {"total": whole.n, "numbers": packed(self.numbers, COUNTS)}
-        return json
 
     def _verdict_json(self, view: View, points: Floats) -> dict[str, Any]:
         """Return the verdict as JSON, with its line, or points in the convex hulls of both labels.
@@ -182,7 +179,16 @@ class Story:
         c + a·x1 + b·x2 is from -margin to margin.
         """
         assert self.verdict is not None
-        proved, line = verdict_json(self.verdict, self.examples), None
+        whole = self.examples if self.whole is None else self.whole
+        proved, line = verdict_json(self.verdict, whole), None
+        if self.rows is not None:  # row numbers become positions among the rows that are drawn
+            at = {row: k for k, row in enumerate(self.rows.tolist())}
+            proved["support"] = [at[n] for n in proved["support"] if n in at]
+            drawn = [part for part in proved["conflicts"] if at.keys() >= set(part["rows"])]
+            proved["conflicts"] = [
+                {**part, "rows": [at[n] for n in part["rows"]]} for part in drawn
+            ]
+            proved["pairs"] = proved["pairs"] and [[at[n], r] for n, r in proved["pairs"]]
         if self.verdict.labels:
             return {**proved, "line": None}
         if self.verdict.weights is not None:
@@ -349,23 +355,15 @@ def excerpt(
     if isinstance(run, PocketRun):
         history = tuple(entry for entry in run.pocket.history if entry[0] <= len(trace))
         run = replace(run, pocket=Pocket(run.pocket.w, history))
-    numbers = names.positions
-    positions = rows if numbers is None else numbers[rows]
-    verdict = story.verdict and replace(story.verdict, row_names=names)
-    short = replace(
-        story,
-        examples=examples.some(rows),
-        run=run,
-        verdict=None if verdict is None else _renumber(verdict, rows, examples.n),
-        whole=examples,
-        numbers=None if numbers is None and len(rows) == examples.n else positions,
-    )
-    json = {**short.to_json(), "first": names.first}
+    verdict = None if story.verdict is None else replace(story.verdict, row_names=names)
+    short = replace(story, examples=examples.some(rows), run=run, verdict=verdict)
+    json = replace(short, whole=examples, rows=rows).to_json()
+    if names.positions is not None or len(rows) < examples.n:
+        numbers = rows if names.positions is None else names.positions[rows]
+        json |= {"total": examples.n, "numbers": packed(numbers, COUNTS)}
+    json["first"] = names.first
     if names.index is not None:
         json["row_names"] = [names.name(n) for n in rows.tolist()]
-    if json["verdict"] is not None and json["verdict"]["pairs"] is not None:
-        places = {int(row): k for k, row in enumerate(rows)}
-        json["verdict"]["pairs"] = [[places[n], r] for n, r in json["verdict"]["pairs"]]
     return json, cuts
 
 
@@ -396,22 +394,6 @@ def _choose_rows(story: Story, trace: Trace, most: Capacity) -> Rows:
         must.update(v.support[:50].tolist())
         must.update(n for part in v.conflicts[:3] if not part.rest for n in part.rows[:50])
     return sample(examples.n, max(count, len(must)), tuple(must))
-
-
-def _renumber(verdict: Separability, rows: Rows, n: int) -> Separability:
-    """Return a verdict with each row number replaced by its position in `rows`."""
-    if len(rows) == n or verdict.labels:
-        return verdict
-    place = {int(row): k for k, row in enumerate(rows)}
-    parts = [
-        Conflict(tuple(place[row] for row in part.rows), part.multipliers)
-        for part in verdict.conflicts
-        if not part.rest and all(row in place for row in part.rows)
-    ]
-    support = np.array([place[int(r)] for r in verdict.support if int(r) in place], dtype=np.intp)
-    at = verdict.row_names.positions
-    names = replace(verdict.row_names, positions=rows if at is None else at[rows])
-    return replace(verdict, support=support, conflicts=tuple(parts), row_names=names)
 
 
 def hypothesis_of(clf: Any) -> Hypothesis:
