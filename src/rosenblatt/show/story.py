@@ -59,7 +59,6 @@ from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Reason
 from rosenblatt.algorithms.pocket import Pocket
 from rosenblatt.errors import FROM_ZERO, RowNames
-from rosenblatt.evidence.proof import Conflict
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import (
     MulticlassConflict,
