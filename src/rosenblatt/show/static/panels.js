@@ -44,7 +44,8 @@ function showSum(table, story, t) {
   const after = story.weights(t);
   if (!after) return table.replaceChildren();
   const size = after.length / (story.many ? story.K : 1);
-  const head = after.slice(0, Math.min(size, WEIGHTS_SHOWN)).map((_, i) => `w${story.json.intercept ? i : i + 1}`);
+  const first = story.json.intercept ? 0 : 1;
+  const head = Array.from({ length: Math.min(size, WEIGHTS_SHOWN) }, (_, i) => `w${i + first}`);
   if (size > WEIGHTS_SHOWN) head[WEIGHTS_SHOWN - 1] += " …";
   const [caption, rows] = story.many
     ? ["The weights of every label", labelRows(story, t, after, size)]
