@@ -29,19 +29,15 @@ export function exactSign(a, b) {
 
 // Write doubles as integers times a common power of two: {integers, power}.
 export function onGrid(numbers) {
-  const parts = numbers.map((number) => withoutTrailingZeros(integerAndPower(number)));
-  const power = parts.reduce((least, [integer, own]) => (integer && own < least ? own : least), 0);
-  const integers = parts.map(([integer, own]) => (integer ? integer << BigInt(own - power) : 0n));
+  const parts = numbers.map(integerAndPower);
+  let power = parts.reduce((least, [integer, own]) => (integer && own < least ? own : least), 0);
+  let integers = parts.map(([integer, own]) => (integer ? integer << BigInt(own - power) : 0n));
+  // Move zeros at the end of all integers into the power.
+  const bits = integers.reduce((all, integer) => all | integer, 0n);
+  const zeros = bits ? Math.min(-power, digitsOf(bits & -bits) - 1) : 0;
+  integers = integers.map((integer) => integer >> BigInt(zeros));
+  power += zeros;
   return { integers, power };
-}
-
-// Move trailing zeros of the integer into the power.
-function withoutTrailingZeros([integer, power]) {
-  if (integer === 0n) return [0n, 0];
-  const low = Number(integer & 0xffffffffn);
-  const trailing = (word) => 31 - Math.clz32(word & -word); // zeros at the end of 32 bits
-  const zeros = low ? trailing(low) : 32 + trailing(Number((integer >> 32n) & 0xffffffffn));
-  return [integer >> BigInt(zeros), power + zeros];
 }
 
 export const summed = (numbers) => numbers.reduce((sum, v) => sum + v, 0n);

@@ -155,16 +155,10 @@ class Page {
 
   // Train on the current examples. If requests arrive during training, only the last is carried
   // out.
-  async train(t) {
+  train(t) {
     this.request = { t };
-    if (this.training) return this.training;
-    this.training = this.trainLatest();
-    try {
-      await this.training;
-    } finally {
-      this.training = null;
-    }
-    return undefined;
+    this.training ||= this.trainLatest().finally(() => (this.training = null));
+    return this.training;
   }
 
   async trainLatest() {
