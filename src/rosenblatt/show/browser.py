@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import rosenblatt.algorithms as algorithms
+from rosenblatt.algorithms.pocket import FOREVER
 from rosenblatt.clock import Deadline
 from rosenblatt.errors import DataError, Parameter, RowNames, with_label
 from rosenblatt.evidence.separability import separability_of
@@ -45,11 +46,8 @@ POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
 )
-
-
-FOREVER = 2**62
-POCKET_UPDATES = 1000
-MOST_UPDATES = 100_000  # of PLA, which needs very many if the margin is small
+POCKET_UPDATES = 1000  # of the pocket in a widget
+MOST_UPDATES = 100_000  # of PLA in a widget, which needs very many if the margin is small
 # Marks of up to five labels, × ○ △ □ ◆, as SVG paths that begin at the center of the mark.
 SIGNS = {
     "no": "m-4-4l8 8m-8 0l8-8",
