@@ -21,8 +21,9 @@ _PUBLIC_NAMES = {
     "model": "load Model save",
     "online": "OnlinePerceptron",
     "show.browser": "widget",
-    "show.curves": "ExperimentDisplay GuaranteeDisplay OptimumDisplay PocketDisplay",
-    "show.forest": "SeparationDisplay",
+    "show.curves": (
+        "ExperimentDisplay GuaranteeDisplay OptimumDisplay PocketDisplay SeparationDisplay"
+    ),
     "show.pictures": "BoundaryDisplay TraceDisplay",
     "show.report": "report Report",
     "solve": "learn Result",
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from rosenblatt.show.curves import GuaranteeDisplay as GuaranteeDisplay
     from rosenblatt.show.curves import OptimumDisplay as OptimumDisplay
     from rosenblatt.show.curves import PocketDisplay as PocketDisplay
-    from rosenblatt.show.forest import SeparationDisplay as SeparationDisplay
+    from rosenblatt.show.curves import SeparationDisplay as SeparationDisplay
     from rosenblatt.show.pictures import BoundaryDisplay as BoundaryDisplay
     from rosenblatt.show.pictures import TraceDisplay as TraceDisplay
     from rosenblatt.show.report import Report as Report

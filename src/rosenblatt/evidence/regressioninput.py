@@ -41,7 +41,7 @@ from rosenblatt.tables import as_column, column_names
 from rosenblatt.text import join_words, plural, quote_column
 
 if TYPE_CHECKING:
-    from rosenblatt.read.formula import Formula
+    from rosenblatt.read.regression import Formula
 
 # Classes of statsmodels whose name determines the family.
 MODELS = {
@@ -158,9 +158,8 @@ def find_regression(
 def _find_columns(X: Any, y: Any, target: Target, weights: Any, groups: Any) -> Given:
     """Find the target, weights and groups of a regression, which may be named columns."""
     from rosenblatt.read.columns import to_arrow
-    from rosenblatt.read.formula import Formula
     from rosenblatt.read.plan import ColumnOptions, find_column
-    from rosenblatt.read.regression import find_targets, read_regression
+    from rosenblatt.read.regression import Formula, find_targets, read_regression
     from rosenblatt.read.source import Layout, Source
 
     text = None
