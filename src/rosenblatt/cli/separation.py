@@ -121,7 +121,14 @@ def separation(data: str, as_json: bool, **given: Any) -> int:
     console.step("verdict", summary(s) + (", proved in exact arithmetic" if s.proof else ""))
     lines = list_rows(s, ", counted from 1")
     if s.kind != "undecided":
-        _show_coefficients(console, s)
+        shown = infinite_first(s)
+        heading, *cells = coefficient_table(s, shown[:SHOWN])
+        table = make_table(*heading)
+        for row in cells:
+            table.add_row(*row)
+        console.show(table)
+        if len(shown) > SHOWN:
+            console.show(f"… and {plural(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
         lines += advice(s, option)
     lines += [f"Next, in Python: {code}  # {what}" for code, what in next_steps(s)]
     for line in lines:
@@ -129,17 +136,6 @@ def separation(data: str, as_json: bool, **given: Any) -> int:
     written = write_proof(console, proof, data, found.plan, s.proof)
     console.result({"data": source.name, **to_json(s, found), "proof": written})
     return EXIT[s.kind]
-
-
-def _show_coefficients(console: Console, s: Separation) -> None:
-    shown = infinite_first(s)
-    heading, *lines = coefficient_table(s, shown[:SHOWN])
-    table = make_table(*heading)
-    for cells in lines:
-        table.add_row(*cells)
-    console.show(table)
-    if len(shown) > SHOWN:
-        console.show(f"… and {plural(len(shown) - SHOWN, 'coefficient')} more, all in --json.")
 
 
 def to_json(s: Separation, found: Regression) -> dict[str, Any]:

@@ -118,23 +118,16 @@ class LimitingModel:
     ) -> LimitingModel:
         """Create the limiting model of a regression; it is fitted when first needed."""
         work = min(max(SPEED * deadline.left, LEAST), QUICK)
-        data = regression.data
-        if data.pairs is None:
-            return cls(regression.family, regression.names, reasons, data, ~separated, work=work)
-        winners, losers = data.pairs
-        joined, n = ~separated[: len(winners)], data.X.shape[0]
-        ones = np.ones(int(joined.sum()), dtype=bool)
-        graph = sparse.coo_array((ones, (winners[joined], losers[joined])), shape=(n, n))
-        components = csgraph.connected_components(graph, directed=False)[1]
-        none = np.empty(0, dtype=bool)
-        data = data._replace(pairs=None)
-        components = components.astype(np.intp)
-        return cls(regression.family, regression.names, reasons, data, none, components, work)
-
-    def cost(self, fits: int = 1) -> float:
-        """Estimate the number of multiplications that are needed to fit the model `fits` times."""
-        width, entries = float(len(self.names)), int(self.data.X.size)
-        return fits * 20 * width * (entries + width**2)
+        data, overlapping, components = regression.data, ~separated, None
+        if data.pairs is not None:
+            winners, losers = (side[overlapping[: len(side)]] for side in data.pairs)
+            ones, n = np.ones(len(winners), dtype=bool), data.X.shape[0]
+            graph = sparse.coo_array((ones, (winners, losers)), shape=(n, n))
+            components = csgraph.connected_components(graph, directed=False)[1].astype(np.intp)
+            data, overlapping = data._replace(pairs=None), np.empty(0, dtype=bool)
+        return cls(
+            *(regression.family, regression.names, reasons, data, overlapping, components, work)
+        )
 
     def explain_no_fit(self) -> str:
         """Explain why the limiting model cannot be fitted; return an empty text if it can."""
@@ -315,15 +308,17 @@ class LimitingModel:
         """Estimates, standard errors and bounds to print; None if slow or impossible to compute."""
         infinite = sum(self.reasons[name] in (UP, DOWN) for name in self.names)
         try:
-            wide = 50.0 * self.data.X.size * (10 + len(self._finite))
-            if (wide if self.is_wide else self.cost(3)) > self.work or self.explain_no_fit():
+            width, entries = float(len(self.names)), int(self.data.X.size)
+            cost = 20 * width * (entries + width**2)  # of one fit, in multiplications
+            wide = 50.0 * entries * (10 + len(self._finite))
+            if (wide if self.is_wide else 3 * cost) > self.work or self.explain_no_fit():
                 return None
             # Numbers that overflow, or lose all digits, are not shown.
             with np.errstate(divide="raise", over="raise", invalid="raise"):
                 return Table(
                     self.estimates,
                     self.standard_errors,
-                    self.bounds if self.cost(4 * infinite) <= self.work else {},
+                    self.bounds if 4 * infinite * cost <= self.work else {},
                 )
         except (ValueError, ArithmeticError, linalg.LinAlgError, KeyboardInterrupt):
             return None

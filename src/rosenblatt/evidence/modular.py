@@ -50,6 +50,18 @@ class Pivots(NamedTuple):
         return len(self.rows) + len(self.extra)
 
 
+class Elimination(NamedTuple):
+    """Result of eliminating the rows of a matrix modulo the prime 2^31 - 1."""
+
+    M: Any  # the matrix modulo the prime, as CSR
+    powers: Ints  # exponents of the powers of two by which its columns were multiplied
+    pivots: Pivots
+    inverses: Ints  # inverses of the entries at the pivots
+    free: Ints  # columns without a pivot
+    equations: Ints  # equations of null vectors in the free columns, in reduced echelon form
+    leads: Ints  # for each equation, the place of its leading unknown among the free columns
+
+
 def residues(X: Any) -> tuple[Any, Ints]:
     """Convert a CSR matrix of floats to integers modulo the prime 2^31 - 1.
 
@@ -73,12 +85,9 @@ def residues(X: Any) -> tuple[Any, Ints]:
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape), powers
 
 
-def find_pivots(X: Any, M: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Ints, Any]:
-    """Find as many linearly independent rows of a sparse matrix X as possible, and their pivots.
-
-    M has the entries of X modulo the prime 2^31 - 1 (see `residues`). Also returns the free
-    columns, and the equations modulo the prime that a null vector of X satisfies in them.
-    """
+def find_pivots(X: Any, deadline: Deadline = NEVER) -> Elimination:
+    """Find as many linearly independent rows of a CSR matrix as possible, and their pivots."""
+    M, powers = residues(X)
     by_column, (n, d) = M.tocsc(), M.shape
     known = np.zeros(d, dtype=np.bool_)
     known[X.indices[np.abs(X.data) != 1]] = True
@@ -95,15 +104,21 @@ def find_pivots(X: Any, M: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Int
     while True:
         # A random vector that satisfies the known equations shows which rows are not yet spanned.
         deadline.check()
+        leads = (equations != 0).argmax(axis=1) if len(equations) else np.zeros(0, dtype=np.int64)
+        values = rng.integers(0, PRIME, len(free))
+        values[leads] = 0
+        totals = [int(row.astype(object) @ values) for row in equations]
+        values[leads] = np.array([-t % PRIME for t in totals], dtype=np.int64)
         vector = np.zeros(d, dtype=np.int64)
-        vector[free] = solve(equations, rng.integers(0, PRIME, len(free)))
+        vector[free] = values
         extend(M.indptr, M.indices, M.data, *pivots[:2], inverses, vector)
         bad = np.zeros(n, dtype=np.int64)
         bad = bad[: residuals(M.indptr, M.indices, M.data, vector, bad)]
         if len(bad) == 0:
-            return pivots._replace(extra=np.array(extra, dtype=np.int64)), free, equations
+            pivots = pivots._replace(extra=np.array(extra, dtype=np.int64))
+            return Elimination(M, powers, pivots, inverses, free, equations, leads)
         few = rng.permutation(bad)[:batch]
-        equations, added = eliminate(equations, reduced_rows(M, pivots, few, free))
+        equations, added = eliminate(equations, reduced_rows(M, pivots, inverses, few, free))
         extra += few[added].tolist()
         batch = min(2 * batch, 1024)
 
@@ -121,11 +136,8 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
     >>> pivots.rank, (X @ basis).toarray().any()
     (2, np.False_)
     """
-    M, powers = residues(X)
-    pivots, free, equations = find_pivots(X, M, deadline)
-    leads = leading_places(equations)
+    M, powers, pivots, inverses, free, equations, leads = find_pivots(X, deadline)
     empty = np.bincount(M.indices, minlength=X.shape[1])[free] == 0
-    inverses = inverses_of(M, pivots)
     places, values = [], []
     for at in np.setdiff1d(np.arange(len(free)), leads).tolist():
         deadline.check()
@@ -154,18 +166,13 @@ def null_basis(X: Any, deadline: Deadline = NEVER) -> tuple[Pivots, Any] | None:
     return pivots, sparse.csc_array((*entries, ends), shape=shape).tocsr()
 
 
-def leading_places(equations: Ints) -> Ints:
-    """Return the column of the first nonzero coefficient in each row of a system of equations."""
-    return (equations != 0).argmax(axis=1) if len(equations) else np.zeros(0, dtype=np.int64)
-
-
 def independent(X: Any) -> Ints:
     """Return the indices of linearly independent columns that span all columns of a CSR matrix.
 
     That they are independent is exact; that they span all columns is shown only modulo a prime.
     """
-    pivots, free, equations = find_pivots(X, residues(X)[0])
-    return np.sort(np.concatenate((pivots.columns, free[leading_places(equations)])))
+    found = find_pivots(X)
+    return np.sort(np.concatenate((found.pivots.columns, found.free[found.leads])))
 
 
 def proved_rank(X: Any, pivots: Pivots) -> int:
@@ -185,11 +192,12 @@ def proved_rank(X: Any, pivots: Pivots) -> int:
     some = X[rows]
     later = position[some.indices] > np.repeat(np.arange(len(rows)), np.diff(some.indptr))
     is_triangular = len(np.unique(columns)) == len(columns) and not later[some.data != 0].any()
-    if not is_triangular or (entries_of(M, pivots) == 0).any():
+    inverses = inverses_of(M, pivots)
+    if not is_triangular or not inverses.all():
         return 0
     if len(extra) == 0:
         return len(rows)
-    table = reduced_rows(M, pivots, extra, np.flatnonzero(position < 0))
+    table = reduced_rows(M, pivots, inverses, extra, np.flatnonzero(position < 0))
     return len(rows) + len(eliminate(table[:0], table)[1])
 
 
@@ -228,26 +236,25 @@ def exact_products(X: Any, g: NDArray[Any]) -> list[int]:
     return list(products)
 
 
-def entries_of(M: Any, pivots: Pivots) -> Ints:
-    """Return the entries of a matrix at its pivots, which are pairs of a row and a column."""
+def inverses_of(M: Any, pivots: Pivots) -> Ints:
+    """Return the inverses of the entries of a matrix at its pivots, modulo the prime.
+
+    The result is 0 where the entry is 0.
+    """
     if len(pivots.rows) == 0:  # SciPy would return a sparse array
         return np.empty(0, dtype=np.int64)
-    return np.asarray(M[pivots.rows, pivots.columns])
+    simple = {0: 0, 1: 1, PRIME - 1: PRIME - 1}
+    entries = np.asarray(M[pivots.rows, pivots.columns]).tolist()
+    return np.array([simple[v] if v in simple else pow(v, -1, PRIME) for v in entries])
 
 
-def inverses_of(M: Any, pivots: Pivots) -> Ints:
-    """Return the inverses, modulo the prime 2^31 - 1, of the entries of a matrix at its pivots."""
-    ones, entries = {1: 1, PRIME - 1: PRIME - 1}, entries_of(M, pivots).tolist()
-    return np.array([ones.get(v) or pow(v, -1, PRIME) for v in entries], dtype=np.int64)
-
-
-def reduced_rows(M: Any, pivots: Pivots, rows: Ints, free: Ints) -> Ints:
+def reduced_rows(M: Any, pivots: Pivots, inverses: Ints, rows: Ints, free: Ints) -> Ints:
     """Eliminate the pivot columns from some rows, and return the free columns of the result.
 
     All numbers are residues modulo the prime.
     """
     table = np.zeros((len(rows), len(free)), dtype=np.int64)
-    inverses, unused = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
+    unused = np.zeros(len(pivots.rows), dtype=np.int64)
     for at, row in enumerate(rows.tolist()):
         some = slice(M.indptr[row], M.indptr[row + 1])
         vector = np.zeros(M.shape[1], dtype=np.int64)
@@ -275,13 +282,11 @@ def combine_rows(
     """
     import flint
 
-    M, powers = residues(X)
-    matrix = M.indptr, M.indices, M.data
-    pivots, free, equations = find_pivots(X, M, deadline)
+    M, powers, pivots, inverses, free, _, places = find_pivots(X, deadline)
+    matrix, leads = (M.indptr, M.indices, M.data), free[places]
     rows = np.concatenate((pivots.rows, pivots.extra))
-    leads = free[leading_places(equations)]
-    inverses, factors = inverses_of(M, pivots), np.zeros(len(pivots.rows), dtype=np.int64)
-    table = reduced_rows(M, pivots, pivots.extra, leads).T
+    factors = np.zeros(len(pivots.rows), dtype=np.int64)
+    table = reduced_rows(M, pivots, inverses, pivots.extra, leads).T
     size = len(leads)
     inverse = flint.nmod_mat(size, size, table.ravel().tolist(), PRIME).inv() if size else None
     fractions, exponents = np.frexp(X.data)
@@ -369,20 +374,6 @@ def eliminate(equations: Ints, more: Ints) -> tuple[Ints, list[int]]:
     first = np.array([int(v) for v in columns.entries()]).reshape(width, -1)[:rank]
     at = (first != 0).argmax(axis=1) - old
     return values, at[at >= 0].tolist()
-
-
-def solve(equations: Ints, values: Ints) -> Ints:
-    """Solve equations in reduced echelon form modulo a prime, given all but the leading unknowns.
-
-    Returns the values of all unknowns; those of leading unknowns in `values` are ignored.
-    """
-    values = values.copy()
-    if len(equations):
-        leads = leading_places(equations)
-        values[leads] = 0
-        totals = [int(row.astype(object) @ values) for row in equations]
-        values[leads] = np.array([-t % PRIME for t in totals])
-    return values
 
 
 def determine_loop(indptr, indices, colptr, colrows, known, rows, columns):  # type: ignore[no-untyped-def]

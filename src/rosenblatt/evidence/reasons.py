@@ -38,7 +38,6 @@ from rosenblatt.evidence.modular import (
     independent,
     integer_products,
     null_basis,
-    residues,
 )
 from rosenblatt.evidence.proof import Vector
 from rosenblatt.evidence.signedrows import Alternative, Quotient, SignedRows
@@ -254,7 +253,7 @@ def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -
     if spanning is None:
         overlap = np.flatnonzero(~found.separated)
         X = sparse.csr_array(examples.X)[overlap]
-        pivots, _, _ = find_pivots(X, residues(X)[0], deadline)
+        pivots = find_pivots(X, deadline).pivots
         spanning = tuple(overlap[np.concatenate((pivots.rows, pivots.extra))].tolist())
     overlap_span = [Alternative(rows=list(spanning))]
     left = divide_out(SignedRows.of(examples, even=True, deadline=deadline), overlap_span)
