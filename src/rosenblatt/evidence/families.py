@@ -93,14 +93,6 @@ class SignedRegression:
     left_out: Ints = field(default_factory=lambda: NO_ROWS)  # rows with a missing value
     row_names: RowNames = FROM_ZERO
 
-    @property
-    def columns(self) -> dict[str, list[int]]:
-        """Indices of the coefficients that belong to each column, by column name."""
-        places: dict[str, list[int]] = {}
-        for j, name in enumerate(self.names):
-            places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
-        return places
-
     def rows_of(self, chosen: Mask, *, later: bool = False) -> Ints:
         """Return the numbers of the data rows that the signed rows in the mask `chosen` come from.
 

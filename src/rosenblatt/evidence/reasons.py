@@ -277,11 +277,8 @@ def _dense_space(regression: SignedRegression, found: Partition, watch: Watch) -
 def _find_zeros(quotient: Quotient, dimension: int) -> Mask:
     """Return a mask of the coordinates that are zero in every vector of a subspace."""
     result = np.zeros(dimension, dtype=bool)
-    table: list[list[Any]] = quotient.fill.tolist()
-    if quotient.fill.ncols() == 0:
-        table = [[] for _ in quotient.pivots]
-    for j, row in zip(quotient.pivots.tolist(), table, strict=True):
-        result[j] = all(v == 0 for v in row)
+    table = quotient.fill.tolist() if quotient.fill.ncols() else [[] for _ in quotient.pivots]
+    result[quotient.pivots] = [all(v == 0 for v in row) for row in table]
     return result
 
 
@@ -289,7 +286,9 @@ def find_droppable(space: Space, regression: SignedRegression) -> list[str]:
     """Find a small set of columns, one if possible, without which no row is separated."""
     whole, F, why = space.whole, space.moved, space.why
     assert whole is not None
-    places = regression.columns
+    places: dict[str, list[int]] = {}  # indices of the coefficients of each column
+    for j, name in enumerate(regression.names):
+        places.setdefault(name if isinstance(name, str) else name[1], []).append(j)
 
     def without(names: Sequence[str]) -> Vector | None:
         functions = F[[j for name in names for j in places[name]]]
