@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt import engine, scoring, trace
+from rosenblatt import engine, trace
 from rosenblatt.online import rule
 
 HERE = Path(rb.__file__).parent
@@ -233,7 +233,7 @@ def test_plain_python_makes_the_same_updates(in_python):
     rng = np.random.default_rng(1)
     X = np.round(8 * rng.normal(size=(60, 3)))
     fit = lambda: rb.Perceptron().fit(X, X @ [1, -2, 3] > 0.5)  # noqa: E731
-    plain, compiled = in_python(fit, engine.pla, scoring.run_look), fit()
+    plain, compiled = in_python(fit, engine.pla, engine.look), fit()
     assert plain.trace_.examples.tolist() == compiled.trace_.examples.tolist()
     assert plain.weights_.tolist() == compiled.weights_.tolist()
 
@@ -267,5 +267,5 @@ def test_a_stream_is_the_same_to_the_last_bit_in_plain_python(in_python, labels)
 def test_overflow_is_silent_in_plain_python_too(in_python):
     X, w = np.full((3, 2), 1e200), np.full(3, 1e200)
     D, s = engine.rowformats.Dense(X, 1.0, np.empty(0)), np.empty(3)
-    in_python(lambda: scoring.run_scores(D, w, s), scoring.run_scores)
+    in_python(lambda: engine.scores(D, w, s), engine.scores)
     assert np.isinf(s).all()

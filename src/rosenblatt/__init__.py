@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'rosenblatt' has no attribute {name!r}")
-    from rosenblatt.interrupts import delay_interrupts
+    from rosenblatt.clock import delay_interrupts
 
     with delay_interrupts():  # NumPy and Numba cannot be imported again after an interrupted import
         value = getattr(import_module(_MODULES[name]), name)

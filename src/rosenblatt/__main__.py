@@ -1,11 +1,11 @@
 """Entry point of `rosenblatt` and `python -m rosenblatt`."""
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 
 
 def main() -> None:
     """Handle Ctrl-C before anything else is imported, then run the command line."""
-    interrupts.install_handler()
+    clock.install_handler()
     from rosenblatt.cli import main
 
     main()

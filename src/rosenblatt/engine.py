@@ -31,7 +31,6 @@ import numpy as np
 import rosenblatt.clock as clock
 import rosenblatt.kernels as kernels
 import rosenblatt.rowformats as rowformats
-from rosenblatt.interrupts import delay_interrupts
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("rosenblatt")
 
 # An edit to one of these files recompiles every kernel.
-SHARED = ("kernels.py", "rowformats.py", "scoring.py", "engine.py")
+SHARED = ("kernels.py", "rowformats.py", "engine.py")
 
 # Sums may be reordered; NaN and infinity keep their meaning, so that overflow is detected.
 REORDER = {"reassoc", "contract", "nsz"}
@@ -173,6 +172,11 @@ def one_pass(D: Any, *others: Any) -> int:
     return int(X.size) + ROW * len(X)
 
 
+def measuring_pass(D: Any, *others: Any) -> int:
+    """Estimate the number of multiplications that w·x and ‖x‖² of all rows take."""
+    return 4 * one_pass(D)
+
+
 def compiles() -> bool:
     """Return whether kernels are compiled; NUMBA_DISABLE_JIT leaves them plain Python."""
     import numba
@@ -258,6 +262,10 @@ def _bind_primitives() -> None:
         k.label_weights,
         lambda D: k.label_weights_sparse if is_sparse(D.types[0]) else k.label_weights_dense,
     )
+    measure = {k.Dense: k.measure_dense, k.Plane: k.measure_dense}
+    bind_by_format(k.measure, lambda D: measure.get(D.instance_class), **REORDERING)
+    bind_by_format(k.measure, lambda D: k.measure_sparse if is_sparse(D) else None)
+    helpers(k.squared_length, **REORDERING)
     helpers(k.best_competitor, k.sign, k.mistaken, k.wrong, k.largest, kernels.mistakes)
 
 
@@ -417,7 +425,7 @@ def wait_for(futures: Iterable[Future[Any]]) -> None:
     for future in futures:
         done = False
         while not done:
-            with delay_interrupts():
+            with clock.delay_interrupts():
                 done = bool(wait((future,), HEARTBEAT).done)
         future.result()
 
@@ -481,3 +489,7 @@ pla_random = Kernel(
 )
 pla_first, pocket = Kernel(kernels.pla_first), Kernel(kernels.pocket)
 ratchet = Kernel(kernels.ratchet)
+scores = Kernel(rowformats.scores, work=one_pass)
+scores_joint = Kernel(rowformats.scores_joint, work=one_pass)
+look = Kernel(rowformats.look, work=measuring_pass)
+look_joint = Kernel(rowformats.look_joint, work=measuring_pass)

@@ -1,4 +1,4 @@
-"""Examples: rows and labels in memory, checked once and copied only if necessary.
+"""Examples: rows and labels in memory, checked once and copied only if necessary; their costs.
 
 The constant feature x0, whose weight is the intercept, is implied and never stored in X.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,10 +18,17 @@ from numpy.typing import NDArray
 
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
-import rosenblatt.rowformats as rowformats
 from rosenblatt.blocks import Blocks, Work, return_block
 from rosenblatt.errors import with_index_labels
-from rosenblatt.scoring import run_scores
+from rosenblatt.rowformats import (
+    NO_STEPS,
+    Dense,
+    Joint,
+    Sparse,
+    joint_rows,
+    joint_weights,
+    kernel_rows,
+)
 from rosenblatt.tables import (
     column_names,
     default_names,
@@ -42,7 +51,8 @@ RUN = 2**12  # squares that are summed at a time
 SINGLE_SQUARES = (1e-30, 1e30)
 ENTRIES = 2**20  # entries of Kesler's rows that are written at a time
 FEW_ENTRIES = 2**23  # at most this many are kept for the next pass
-NO_STEPS = np.empty(0)
+FITS = 2**60  # sums of costs below this, and their differences, are exact in 64 bits
+NO_POWER = 2**11  # larger than the exponent of any float
 NO_LABELS = np.empty(0, dtype=np.int32)
 
 
@@ -76,21 +86,35 @@ class Examples(Blocks):
     # Whether the unit is assumed to be 1 because a sample of entries has usual sizes: see `look`.
     assumed_plain: bool = False
     picked: NDArray[np.intp] | None = None  # numbers in the data of rows that were picked
-    n: int = field(default=0, init=False)  # number of rows
-    d: int = field(default=0, init=False)  # number of features, without x0
-    k: int = field(default=0, init=False)  # number of labels
-    multiclass: bool = field(default=False, init=False)  # whether there are more than two labels
-    vectors: int = field(default=1, init=False)  # weight vectors: one, or one for each of K labels
-    size: int = field(default=0, init=False)  # weights, including w0 even without an intercept
-    is_sparse: bool = field(default=False, init=False)  # whether X is a CSR matrix
+    n: int = field(default=0, init=False)  # number of rows (the default hides a property)
+    d: int = field(init=False)  # number of features, without x0
+    k: int = field(init=False)  # number of labels
+    multiclass: bool = field(init=False)  # whether there are more than two labels
+    vectors: int = field(init=False)  # weight vectors: one, or one for each of K labels
+    size: int = field(init=False)  # weights, including w0 even without an intercept
+    dimension: int = field(init=False)  # number of features, including x0 if it is not 0
+    is_sparse: bool = field(init=False)  # whether X is a CSR matrix
+    entries_per_row: int = field(init=False)  # multiplications to score a row, on average
+    # Integer type of row numbers and encoded updates: uint32 if they fit, else uint64.
+    row_type: type[np.unsignedinteger[Any]] = field(init=False)
     in_memory = True
 
     def __post_init__(self) -> None:
         (n, d), k = self.X.shape, len(self.labels)
         vectors = k if k > 2 else 1
-        shape = {"n": n, "d": d, "k": k, "vectors": vectors, "size": vectors * (d + 1)}
-        kind = {"multiclass": k > 2, "is_sparse": not isinstance(self.X, np.ndarray)}
-        for name, value in {**shape, **kind}.items():
+        derived = {
+            "n": n,
+            "d": d,
+            "k": k,
+            "multiclass": k > 2,
+            "vectors": vectors,
+            "size": vectors * (d + 1),
+            "dimension": d + bool(self.x0),
+            "is_sparse": not isinstance(self.X, np.ndarray),
+            "entries_per_row": vectors * (1 + self.X.size // max(1, n)),
+            "row_type": np.uint32 if n * vectors < 2**32 else np.uint64,
+        }
+        for name, value in derived.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -244,11 +268,6 @@ class Examples(Blocks):
         return replace(self, X=X)
 
     @property
-    def dimension(self) -> int:
-        """Number of features, including the constant feature x0."""
-        return self.d + bool(self.x0)
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features: x1, x2, … if the data have none."""
         return self.names or default_names(self.d)
@@ -259,26 +278,11 @@ class Examples(Blocks):
         return [str(label) for label in self.labels.tolist()]
 
     @property
-    def entries_per_row(self) -> int:
-        """Average number of multiplications to score a row for all labels."""
-        return self.vectors * (1 + int(self.numbers.size) // max(1, self.n))
-
-    @property
     def kept(self) -> NDArray[np.unsignedinteger[Any]]:
         """Row numbers of the rows whose sample weight is not 0."""
         if self.weights is None:
             return np.arange(self.n, dtype=self.row_type)
         return np.flatnonzero(self.weights > 0).astype(self.row_type)
-
-    @property
-    def in_order(self) -> range | NDArray[np.unsignedinteger[Any]]:
-        """Row numbers of the rows with nonzero weight; a `range` without sample weights."""
-        return range(self.n) if self.weights is None else self.kept
-
-    @property
-    def row_type(self) -> type[np.unsignedinteger[Any]]:
-        """Integer type of row numbers and encoded updates: uint32 if they fit, else uint64."""
-        return np.uint32 if self.n * self.vectors < 2**32 else np.uint64
 
     @property
     def numbers(self) -> NDArray[Any]:
@@ -329,7 +333,7 @@ class Examples(Blocks):
         # because precision is scarce there.
         return math.ldexp(1.0, min(exponent + 20, 1020) if exponent > 0 else max(exponent, -1000))
 
-    def rows(self, eta: float = 1.0) -> rowformats.Dense | rowformats.Sparse | rowformats.Joint:
+    def rows(self, eta: float = 1.0) -> Dense | Sparse | Joint:
         """Return the rows for compiled kernels, with the factor of each row in an update.
 
         The factor is `eta` times the sample weight and, for two labels, times y, divided by `unit`.
@@ -399,13 +403,6 @@ class Examples(Blocks):
     def signed_scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return y·(w·x) for each row, given augmented weights w (no w0 without intercept)."""
         return products(self.X, self.add_slot(w), self.x0, self.y)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def product(self, rows: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores of the given rows for weight vectors `W`, leaving out x0."""
-        plain = isinstance(rows, slice) or self.is_sparse
-        X = self.X[rows] if plain else self.X.take(rows, axis=0)  # faster than indexing
-        return np.ascontiguousarray(X.astype(np.float64, copy=False) @ W[:, 1:].T)
 
     def augmented(self, rows: Any = slice(None)) -> Any:
         """Return rows with x0 as first column if there is an intercept, dense or CSR as X."""
@@ -517,17 +514,7 @@ def sum_of_squares(numbers: NDArray[Any]) -> float:
     summed in short runs to keep float32 accurate; if the range of float32 is too narrow, they are
     summed again in float64.
     """
-    flat = numbers.reshape(-1)
-    total = _sum_of_squares(flat)
-    narrow, (low, high) = flat.dtype == np.float32 and len(flat) > 0, SINGLE_SQUARES
-    if narrow and not low < total / len(flat) < high:
-        runs = range(0, len(flat), 2**20)
-        total = sum(_sum_of_squares(flat[i : i + 2**20].astype(np.float64)) for i in runs)
-    return total
-
-
-def _sum_of_squares(flat: NDArray[Any]) -> float:
-    sums = [0.0]
+    flat, sums = numbers.reshape(-1), [0.0]
 
     def add(part: slice) -> None:
         piece = flat[part]
@@ -539,7 +526,12 @@ def _sum_of_squares(flat: NDArray[Any]) -> float:
             sums.append(float(np.einsum("i,i->", rest, rest)))
 
     engine.in_threads(add, len(flat), len(flat))
-    return sum(sorted(sums))  # sorted because threads end in any order
+    total = sum(sorted(sums))  # sorted because threads end in any order
+    narrow, (low, high) = flat.dtype == np.float32 and len(flat) > 0, SINGLE_SQUARES
+    if narrow and not low < total / len(flat) < high:
+        runs = range(0, len(flat), 2**20)
+        total = sum(sum_of_squares(flat[i : i + 2**20].astype(np.float64)) for i in runs)
+    return total
 
 
 def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -555,55 +547,28 @@ def entries(X: Any, n: int, x0: float) -> tuple[NDArray[np.intp], NDArray[np.flo
     return np.append(places + 1, 0), np.append(values.astype(np.float64), x0)
 
 
-def kernel_rows(
-    X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)
-) -> rowformats.Dense | rowformats.Sparse:
-    """Convert rows of a checked table (default: all) to read-only arrays for compiled kernels."""
-    if isinstance(X, np.ndarray):
-        rows = X[part]
-        rows.flags.writeable = False
-        kind = rowformats.Plane if rows.shape[1] <= 2 else rowformats.Dense
-        return kind(rows, x0, _read_only(step))
-    unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
-    indptr = X.indptr.astype(X.indices.dtype, copy=False)
-    begin, end, _ = part.indices(X.shape[0])
-    return rowformats.Sparse(
-        _read_only(X.data),
-        _read_only(X.indices.view(unsigned)),
-        _read_only(indptr[begin : end + 1].view(unsigned)),
-        x0,
-        _read_only(step),
-    )
-
-
-def joint_rows(
-    rows: rowformats.Dense | rowformats.Sparse, label: NDArray[np.int32], K: int
-) -> rowformats.Joint:
-    """Return labeled rows for compiled kernels, with a workspace for the scores of K labels.
-
-    Each thread needs its own result, because kernels overwrite the buffer.
-    """
-    return rowformats.Joint(rows, _read_only(label), K, np.empty(K))
-
-
-def joint_weights(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Flatten weights with one row per label to the 1-d array that compiled kernels take."""
-    return (weights if isinstance(X, np.ndarray) else weights.T).flatten()
-
-
 def products(
     X: Any, w: NDArray[np.float64], x0: float, signs: NDArray[Any] | None = None
 ) -> NDArray[np.float64]:
-    """Return w·x for each row of a checked table, multiplied by `signs` if they are given."""
+    """Return w·x for each row of a checked table, multiplied by `signs` if they are given.
+
+    If w has a row of weights per label, the result has a column per label.
+    """
     check_width(X, w)
-    result = np.empty(X.shape[0])
+    joint = w.ndim > 1
+    result = np.empty((X.shape[0], len(w)) if joint else X.shape[0])
+    flat = joint_weights(X, w) if joint else w
 
     def part(rows: slice) -> None:
-        run_scores(kernel_rows(X, x0, NO_STEPS, rows), w, result[rows])
+        D = kernel_rows(X, x0, NO_STEPS, rows)
+        if joint:
+            engine.scores_joint(joint_rows(D, NO_LABELS, len(w)), flat, result[rows])
+        else:
+            engine.scores(D, w, result[rows])
         if signs is not None:
             result[rows] *= signs[rows]
 
-    engine.in_threads(part, X.shape[0], X.size)
+    engine.in_threads(part, X.shape[0], X.size * (len(w) if joint else 1))
     return result
 
 
@@ -617,7 +582,69 @@ def check_width(X: Any, w: NDArray[np.float64]) -> None:
         raise ValueError(f"{weights} cannot score {features}; give one weight per feature.")
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Cost of a mistake on each row, as integers with a common unit.
+
+    Examples
+    --------
+    >>> examples = Examples.from_arrays([[1.0], [2.0], [3.0]], [0, 1, 1])
+    >>> costs = Costs.of(examples.weighted([0.5, 0.25, 2.0]))
+    >>> costs.each.tolist(), costs.exponent, costs.number(costs.total([0, 1]))
+    ([2, 1, 8], -2, 0.75)
+    """
+
+    each: NDArray[Any]  # cost per row: int64 if every sum of costs fits, else Python integers
+    exponent: int | None = None  # the unit is 2**exponent; None if rows cost 1
+
+    @classmethod
+    def of(cls, examples: Examples, exponent: int | None = None) -> Costs:
+        """Return the costs of examples: 1 each, or their sample weights.
+
+        Weights are multiples of 2**exponent, by default of the largest that divides them all.
+        """
+        if examples.weights is None:
+            return cls(np.ones(examples.n, dtype=np.int64))
+        odd, powers = _factor(examples.weights)
+        unit = power_of(examples.weights) if exponent is None else exponent
+        whole = np.zeros(examples.n, dtype=object)
+        pairs = zip(odd.tolist(), (powers - unit).tolist(), strict=True)
+        whole[examples.weights > 0] = [m << k for m, k in pairs]
+        return cls(whole.astype(np.int64) if whole.sum() < FITS else whole, unit)
+
+    def total(self, rows: Any) -> int:
+        """Return the total cost of mistakes on the given rows."""
+        return int(self.each[rows].sum()) if len(rows) else 0
+
+    def number(self, cost: int) -> float:
+        """Return a cost as a number to display, rounded if necessary."""
+        if self.exponent is None:
+            return cost
+        try:
+            return float(self.plain(cost))
+        except OverflowError:
+            return math.inf
+
+    def number_below(self, cost: int) -> float:
+        """Return a cost as a number, rounded down if necessary."""
+        if self.exponent is None:
+            return cost
+        near = min(self.number(cost), sys.float_info.max)
+        return math.nextafter(near, -math.inf) if Fraction(near) > self.plain(cost) else near
+
+    def plain(self, cost: int) -> Fraction:
+        """Return a cost as an exact fraction, in the units of the sample weights."""
+        return cost * Fraction(2) ** (self.exponent or 0)
+
+
+def power_of(weights: NDArray[np.float64]) -> int:
+    """Return the exponent of the largest power of two that divides all weights."""
+    return int(_factor(weights)[1].min(initial=NO_POWER))
+
+
+def _factor(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Factor the nonzero weights into odd integers and exponents of powers of two."""
+    fractions, exponents = np.frexp(weights[weights > 0])
+    odd = np.ldexp(fractions, 53).astype(np.int64)
+    zeros = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # trailing zeros in binary
+    return odd >> zeros, exponents - 53 + zeros

@@ -7,27 +7,15 @@ import math
 import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.scoring as scoring
+import rosenblatt.engine as engine
 from rosenblatt.blocks import Blocks
-from rosenblatt.engine import Kernel, in_threads
-from rosenblatt.examples import (
-    NO_LABELS,
-    NO_STEPS,
-    Examples,
-    check_width,
-    entries,
-    joint_rows,
-    joint_weights,
-    kernel_rows,
-    products,
-    sum_of_squares,
-)
-from rosenblatt.rowformats import SMALLEST
+from rosenblatt.examples import Examples, check_width, entries, products, sum_of_squares
+from rosenblatt.rowformats import NO_STEPS, RIGHT, SMALLEST, UNDECIDED, joint_rows, kernel_rows
 from rosenblatt.tables import find_fractions, numbers_in, refuse_non_finite
 
 ZEROS = {"mistake": 0, "negative": -1, "positive": 1}  # values of sign(0)
@@ -53,7 +41,6 @@ class Hypothesis:
     w: NDArray[np.float64]  # with a slot for w0, which is 0 if x0 is 0
     x0: float = 1.0  # the constant feature; 0.0 without an intercept
     zero: int = 0  # meaning of sign(0): always a mistake, -1 or +1
-    _look: ClassVar[Kernel] = scoring.run_look  # marks rows as RIGHT, WRONG or UNDECIDED
 
     @property
     def threshold(self) -> float:
@@ -81,7 +68,7 @@ class Hypothesis:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return w·x for each row of a checked table; with K labels, a score per label."""
-        return self._products(X, self.w)
+        return products(X, self.w, self.x0)
 
     def predict(self, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
         """Return the predicted label of each row."""
@@ -92,7 +79,7 @@ class Hypothesis:
 
         Scores of tiny or huge rows that would do so are computed exactly and rounded once.
         """
-        s = self._products(X, self._plain)
+        s = products(X, self._plain, self.x0)
         lost = np.flatnonzero(~(np.abs(s) > SMALLEST) | np.isinf(s))
         for i in range(0, len(lost), ROWS):
             rows = lost[i : i + ROWS]
@@ -118,10 +105,23 @@ class Hypothesis:
         """
         if not np.isfinite(self.w).all():
             return np.arange(examples.n)
+        # The rounding error of a sum of k products is at most k·u·Σ|w·x| in any order of summation;
+        # 4 (k + 1) also accounts for the rounding of this bound. A row with NaN is UNDECIDED.
         share = 4 * (examples.longest + 1) * UNIT_ROUNDOFF
-        seen = self._classify(examples, share)
-        rows = np.flatnonzero(seen != scoring.RIGHT)
-        undecided = np.flatnonzero(seen[rows] == scoring.UNDECIDED)
+        seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
+
+        def look(part: slice) -> None:
+            D, y = kernel_rows(examples.X, self.x0, NO_STEPS, part), examples.y[part]
+            if examples.multiclass:
+                joint = joint_rows(D, y, len(self.w))
+                engine.look_joint(joint, w, y, self.zero, share, SMALLEST, seen[part])
+            else:
+                engine.look(D, w, y, self.zero, share, SMALLEST, seen[part])
+
+        check_width(examples.X, self.w)
+        engine.in_threads(look, examples.n, examples.numbers.size * examples.vectors)
+        rows = np.flatnonzero(seen != RIGHT)
+        undecided = np.flatnonzero(seen[rows] == UNDECIDED)
         if len(undecided):
             wrong = np.ones(len(rows), dtype=bool)
             for i in range(0, len(undecided), ROWS):
@@ -150,9 +150,6 @@ class Hypothesis:
             w[place, 0] = 1.0
         return replace(self, w=w)
 
-    def _products(self, X: Any, w: Floats) -> Floats:
-        return products(X, w, self.x0)
-
     @functools.cached_property
     def _plain(self) -> NDArray[np.float64]:
         """Weights, scaled by a power of two if the largest one is extreme."""
@@ -160,27 +157,6 @@ class Hypothesis:
         if largest == 0 or 1e-100 < largest < 1e100:
             return self.w
         return np.ldexp(self.w, -math.frexp(largest)[1])
-
-    def _classify(self, examples: Examples, share: float) -> NDArray[np.uint8]:
-        """Mark each row as RIGHT, as WRONG, or as UNDECIDED if rounding errors could matter.
-
-        The rounding error of a sum of k products is at most k·u·Σ|w·x| in any order of summation;
-        4 (k + 1) also accounts for the rounding of this bound. A row with NaN or infinity is
-        UNDECIDED.
-        """
-        check_width(examples.X, self.w)
-        seen, w = np.empty(examples.n, dtype=np.uint8), examples.flat(self._plain)
-
-        def part(rows: slice) -> None:
-            y = examples.y[rows]
-            D = self._kernel_rows(examples.X, rows, y)
-            self._look(D, w, y, self.zero, share, SMALLEST, seen[rows])
-
-        in_threads(part, examples.n, examples.numbers.size * examples.vectors)
-        return seen
-
-    def _kernel_rows(self, X: Any, rows: slice, y: NDArray[Any]) -> Any:
-        return kernel_rows(X, self.x0, NO_STEPS, rows)
 
     def _decide_exactly(self, X: Any, y: NDArray[Any], share: float) -> NDArray[np.bool_]:
         """Return a mask of the rows that are misclassified, by exact arithmetic."""
@@ -222,11 +198,9 @@ class JointHypothesis(Hypothesis):
     ['a', 'b']
     """
 
-    _look = scoring.run_look_joint
-
     def predict_codes(self, X: Any) -> NDArray[Any]:
         """Return the position of the label with the highest score for each row."""
-        s = self._products(X, self._plain)
+        s = products(X, self._plain, self.x0)
         places, distinct = self._highest(s), s[:, np.unique(self._kinds)]
         if distinct.shape[1] > 1:
             second, first = np.partition(distinct, -2, axis=1)[:, -2:].T
@@ -247,20 +221,6 @@ class JointHypothesis(Hypothesis):
     def signed_scores(self, examples: Examples) -> NDArray[np.float64]:
         """Return the score of each row's own label minus the best competing score."""
         return self.lead(self.scores(examples.X), examples.y)[0]
-
-    def _kernel_rows(self, X: Any, rows: slice, y: NDArray[Any]) -> Any:
-        return joint_rows(kernel_rows(X, self.x0, NO_STEPS, rows), y, len(self.w))
-
-    def _products(self, X: Any, w: Floats) -> NDArray[np.float64]:
-        check_width(X, w)
-        result = np.empty((X.shape[0], len(w)))
-        flat = joint_weights(X, w)
-
-        def part(rows: slice) -> None:
-            scoring.run_scores_joint(self._kernel_rows(X, rows, NO_LABELS), flat, result[rows])
-
-        in_threads(part, X.shape[0], X.size * len(w))
-        return result
 
     def _highest(self, s: NDArray[Any]) -> NDArray[np.intp]:
         """Return the position of the highest score in each row; `self.zero` breaks ties."""
@@ -296,7 +256,7 @@ class JointHypothesis(Hypothesis):
         return ~((ahead > 0) | ((ahead == 0) & ((y - r) * self.zero > 0))), ahead, r
 
     def _decide_exactly(self, X: Any, y: NDArray[Any], share: float) -> NDArray[np.bool_]:
-        wrong, ahead, r = self._wrong(self._products(X, self._plain), y)
+        wrong, ahead, r = self._wrong(products(X, self._plain, self.x0), y)
         lost = (ahead == 0) | ~np.isfinite(ahead)
         if self.zero == 0:  # labels with the same weights always tie, which is a mistake
             lost &= self._kinds[y] != self._kinds[r]

@@ -1,4 +1,4 @@
-"""Score a row of the data set D, or add it to the weights w, for each format of rows.
+"""Score rows of the data set D, or add one to the weights w, for each format of rows.
 
 ``D`` holds the rows, with x0 implied. ``D.step[n]`` = eta·s·y is the factor of row n in an update:
 eta is the learning rate, s the sample weight, y the label -1 or +1. ``w`` is the augmented
@@ -10,12 +10,18 @@ In compiled kernels, `engine` selects the function for the format of D. In plain
 such as `score` select it by the type of D.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 SMALLEST = 2.0**-1000  # far above what underflow can lose, far below any ordinary score
 NONE = -1  # no mistake
+NO_STEPS = np.empty(0)
+# Whether a row is classified correctly; UNDECIDED if this takes exact arithmetic.
+RIGHT, WRONG, UNDECIDED = range(3)
+# Largest ‖x‖² in a stream; longer rows raise an error, so that no sum over a stream overflows.
+LONGEST_SQUARED = 1e200
 
 
 class Dense(NamedTuple):
@@ -58,6 +64,42 @@ class Joint(NamedTuple):
     label: np.ndarray
     K: int
     scores: np.ndarray  # workspace: the scores of one row
+
+
+def kernel_rows(X: Any, x0: float, step: NDArray[Any], part: slice = slice(None)) -> Dense | Sparse:
+    """Convert rows of a checked table (default: all) to read-only arrays for compiled kernels."""
+    if isinstance(X, np.ndarray):
+        rows = _read_only(X[part])
+        return (Plane if rows.shape[1] <= 2 else Dense)(rows, x0, _read_only(step))
+    unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
+    indptr = X.indptr.astype(X.indices.dtype, copy=False)
+    begin, end, _ = part.indices(X.shape[0])
+    return Sparse(
+        _read_only(X.data),
+        _read_only(X.indices.view(unsigned)),
+        _read_only(indptr[begin : end + 1].view(unsigned)),
+        x0,
+        _read_only(step),
+    )
+
+
+def joint_rows(rows: Dense | Sparse, label: NDArray[np.int32], K: int) -> Joint:
+    """Return labeled rows for compiled kernels, with a workspace for the scores of K labels.
+
+    Each thread needs its own result, because kernels overwrite the workspace.
+    """
+    return Joint(rows, _read_only(label), K, np.empty(K))
+
+
+def joint_weights(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Flatten weights with one row per label to the 1-d array that compiled kernels take."""
+    return (weights if isinstance(X, np.ndarray) else weights.T).flatten()
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def score_dense(D, n, w):
@@ -273,3 +315,84 @@ def largest(w):
     for i in range(len(w)):
         v = max(v, abs(w[i]))
     return v
+
+
+def measure_dense(D, n, w):
+    """Return w·x and ‖x‖² of dense row n, x0 included."""
+    x = D.X[n]
+    s, q = w[0] * D.x0, D.x0 * D.x0
+    for i in range(len(x)):
+        v = np.float64(x[i])
+        s += w[i + 1] * v
+        q += v * v
+    return s, q
+
+
+def measure_sparse(D, n, w):
+    """Return w·x and ‖x‖² of sparse row n, x0 included.
+
+    Each is the sum of two partial sums, which is faster.
+    """
+    s, t, q, r = w[0] * D.x0, 0.0, D.x0 * D.x0, 0.0
+    for j in range(D.indptr[n], D.indptr[n + 1]):
+        v = np.float64(D.data[j])
+        s, t = t, s + w[1 + D.indices[j]] * v
+        q, r = r, q + v * v
+    return s + t, q + r
+
+
+def measure(D, n, w):
+    """Return w·x and ‖x‖² of row n, dense or sparse, x0 included."""
+    return measure_sparse(D, n, w) if isinstance(D, Sparse) else measure_dense(D, n, w)
+
+
+def squared_length(w):
+    """Return ‖w‖²."""
+    q = 0.0
+    for i in range(len(w)):
+        q += w[i] * w[i]
+    return q
+
+
+# Kernels that score all rows.
+
+
+def scores(D, w, s):
+    """Compute s[n] = w·x for every row n."""
+    for n in range(len(s)):
+        s[n] = score(D, n, w)
+
+
+def scores_joint(D, w, S):
+    """Compute S[n, k], the score of row n for label k, for all rows and labels."""
+    for n in range(len(S)):
+        score_all(D, n, w)
+        for k in range(D.K):
+            S[n, k] = D.scores[k]
+
+
+def look(D, w, y, zero, share, least, seen):
+    """For two labels, mark rows in `seen` as RIGHT, WRONG or, if rounding could matter, UNDECIDED.
+
+    A row is UNDECIDED if its squared score is at most share²·‖w‖²·‖x‖² + least, because rounding
+    errors could then decide its sign.
+    """
+    size = squared_length(w)
+    # The scores of w = 0 are exactly 0, so none is undecided unless it is NaN.
+    least, zero = (least, 0.0) if size > 0 else (-1.0, float(zero))
+    for n in range(len(y)):
+        s, q = measure(D, n, w)
+        # No branches: processors cannot predict which row is wrong, and a wrong guess costs time.
+        sure = s * s > share * share * size * q + least
+        seen[n] = sure * ((s + zero) * y[n] <= 0) + (1 - sure) * UNDECIDED
+
+
+def look_joint(D, w, y, zero, share, least, seen):
+    """For K > 2 labels, mark rows in `seen` as RIGHT, WRONG or, if rounding matters, UNDECIDED."""
+    size = 0.0
+    for k in range(D.K):
+        size = max(size, squared_length(label_weights(D, w, k)))
+    for n in range(len(seen)):
+        s, q = ahead(D, n, w), measure(D.rows, n, label_weights(D, w, 0))[1]
+        sure = s * s > 4 * share * share * size * q + least
+        seen[n] = sure * (s <= 0) + (1 - sure) * UNDECIDED

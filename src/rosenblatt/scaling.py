@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,43 +38,40 @@ class Scaling:
     width: Floats
 
     @classmethod
-    def of(cls, blocks: Blocks) -> Scaling:
-        """Find the scaling that gives each column a spread of about 1."""
-        return cls.from_spread(Spread.of(blocks))
+    def of(cls, blocks: Blocks, spread: Spread | None = None) -> Scaling:
+        """Choose the scaling that gives each column a spread of about 1.
 
-    @classmethod
-    def from_spread(cls, spread: Spread) -> Scaling:
-        """Choose the scaling of each column by its spread.
-
-        Columns are centered only if there is an intercept.
+        Columns are centered only if there is an intercept. `spread` is that of the blocks, if it
+        is known.
         """
-        zeros = np.zeros(len(spread.largest))
-        if spread.is_sparse:
-            # Root mean square of the stored entries of each column.
-            typical = np.sqrt(spread.squares / np.maximum(spread.count, 1)) * spread.unit
-            return cls(zeros, _power_of_two(typical))
-        if not spread.has_x0:
-            return cls(zeros, _power_of_two(spread.largest))
-        flat = spread.flat
-        width = _power_of_two(np.where(flat, spread.largest, spread.deviation))
-        mean = (spread.shift + spread.sums / np.maximum(spread.count, 1)) * spread.unit
-        # Rounded to a grid, so that it does not depend on the order of summation.
-        center = np.rint(mean / width * GRID) / GRID * width
-        return cls(np.where(flat, 0.0, center), width)
+        spread = Spread.of(blocks) if spread is None else spread
+        filled = np.maximum(spread.count, 1)
+        centered = spread.has_x0 and not spread.is_sparse
+        if spread.is_sparse:  # root mean square of the stored entries of each column
+            typical = np.sqrt(spread.squares / filled) * spread.unit
+        elif centered:
+            typical = np.where(spread.flat, spread.largest, spread.deviation)
+        else:
+            typical = spread.largest
+        exponent = np.round(np.log2(np.where(typical > 0, typical, 1.0)))
+        width = np.exp2(np.clip(exponent, -1000, 1000))
+        center = np.zeros(len(width))
+        if centered:
+            mean = (spread.shift + spread.sums / filled) * spread.unit
+            # Rounded to a grid, so that it does not depend on the order of summation.
+            center = np.where(spread.flat, 0.0, np.rint(mean / width * GRID) / GRID * width)
+        return cls(center, width)
 
     def apply(self, examples: Examples) -> Examples:
         """Scale the columns of examples."""
-        return replace(examples, X=self.transform(examples.X), assumed_plain=False)
-
-    def transform(self, X: Any) -> Any:
-        """Scale the columns of an array or a CSR matrix."""
-        if isinstance(X, np.ndarray):
-            result = np.subtract(X, self.center, dtype=np.float64, order="C")
-            result /= self.width
-            return result
-        result = X.copy()
-        result.data = result.data / self.width[result.indices]
-        return result
+        X = examples.X
+        if examples.is_sparse:
+            scaled = X.copy()
+            scaled.data = scaled.data / self.width[scaled.indices]
+        else:
+            scaled = np.subtract(X, self.center, dtype=np.float64, order="C")
+            scaled /= self.width
+        return replace(examples, X=scaled, assumed_plain=False)
 
     def fold(self, hypothesis: Hypothesis) -> Hypothesis:
         """Convert a linear classifier of scaled columns to one of the original columns."""
@@ -130,7 +126,6 @@ class Spread:
         return np.sqrt(np.maximum(variance, 0.0)) * self.unit
 
     def _combine(self, other: Spread) -> Spread:
-        """Merge the statistics of two sets of rows."""
         unit, center = np.maximum(self.unit, other.unit), self.shift * self.unit
         a, b = self._convert(unit, center), other._convert(unit, center)
         return replace(
@@ -173,11 +168,6 @@ def _measure(examples: Examples, first: int) -> Spread:
         sums += part.sum(axis=0)
         squares += np.einsum("ij,ij->j", part, part)
     return Spread(n, count, unit, largest, sums, squares, shift, *like)
-
-
-def _power_of_two(widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    exponent = np.round(np.log2(np.where(widths > 0, widths, 1.0)))
-    return np.exp2(np.clip(exponent, -1000, 1000))
 
 
 @dataclass(frozen=True)

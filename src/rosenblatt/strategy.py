@@ -23,13 +23,12 @@ import rosenblatt.engine as engine
 from rosenblatt.algorithms.pla import Progress, Run
 from rosenblatt.algorithms.pocket import FOREVER, Pocket, PocketPlan, PocketRun
 from rosenblatt.blocks import Blocks, return_block
-from rosenblatt.clock import Deadline, Reporter
+from rosenblatt.clock import Deadline, Reporter, delay_interrupts
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability, guarantee_of
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis, count_misclassified
-from rosenblatt.interrupts import delay_interrupts
 from rosenblatt.scaling import Scaling
 from rosenblatt.text import finite_or_none, floor_bound, plural
 

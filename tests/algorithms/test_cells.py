@@ -11,9 +11,8 @@ from brute_force import fewest_by_rays
 from rosenblatt.algorithms import cells
 from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells, none_cheaper
 from rosenblatt.algorithms.faces import Directions, fewest
-from rosenblatt.algorithms.judge import Judge
-from rosenblatt.costs import Costs
-from rosenblatt.examples import Examples
+from rosenblatt.algorithms.pocket import Judge
+from rosenblatt.examples import Costs, Examples
 
 
 @pytest.fixture

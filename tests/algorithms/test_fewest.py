@@ -28,9 +28,8 @@ from rosenblatt.algorithms.fewest import (
     sprint,
     try_starts,
 )
-from rosenblatt.algorithms.judge import Judge
-from rosenblatt.costs import Costs
-from rosenblatt.examples import Examples
+from rosenblatt.algorithms.pocket import Judge
+from rosenblatt.examples import Costs, Examples
 
 
 def whole_rows(X, y, intercept=True):

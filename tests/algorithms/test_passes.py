@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import rosenblatt as rb
 from rosenblatt import algorithms
-from rosenblatt.algorithms.judge import Judge
-from rosenblatt.algorithms.pocket import PocketPlan
+from rosenblatt.algorithms.pocket import Judge, PocketPlan
 from rosenblatt.blocks import InOrder
 from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import Hypothesis

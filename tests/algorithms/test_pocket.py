@@ -1,6 +1,7 @@
 """The pocket algorithm does what the lecture says and keeps the best weights."""
 
 import contextlib
+import importlib
 import itertools
 import math
 
@@ -16,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.algorithms import judge as judging
 from rosenblatt.algorithms import pocket as learn_pocket
-from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Rule
+from rosenblatt.algorithms.pocket import Judge
 from rosenblatt.examples import Examples
+
+judging = importlib.import_module("rosenblatt.algorithms.pocket")
 
 SIGNS = {"mistake": 0, "negative": -1, "positive": 1}
 

@@ -1,5 +1,7 @@
 """The sieve drops only weights that cannot win, as if each were counted alone."""
 
+import importlib
+
 import numpy as np
 import pytest
 import strategies as its
@@ -7,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rosenblatt as rb
-from rosenblatt.algorithms import judge as judging
 from rosenblatt.algorithms import sieve as sieving
-from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pocket import Judge
 from rosenblatt.algorithms.sieve import Sieve
 from rosenblatt.engine import Kernel
 from rosenblatt.examples import Examples
+
+judging = importlib.import_module("rosenblatt.algorithms.pocket")
 
 pytestmark = pytest.mark.slow_without_jit
 

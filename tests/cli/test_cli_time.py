@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rosenblatt import clock
 from rosenblatt import solve as product
 from rosenblatt.accuracy import Accuracy, Evaluation
 from rosenblatt.clock import Deadline
@@ -127,7 +128,15 @@ def test_in_passes_the_limit_covers_the_verdict_too(run_json, run_command, tmp_p
 
 def test_compilation_is_reported_and_not_counted(run_command, tmp_path, monkeypatch):
     file = write(tmp_path / "d.csv", *noisy(40, 2))
-    monkeypatch.setattr(product.Stopwatch, "not_counted", 7.5)
+    at, decide = [0.0], product._decide_quickly
+    monkeypatch.setattr("time.monotonic", lambda: at[0])
+
+    def compile_and_decide(*arguments):
+        with clock.pause_clock():
+            at[0] += 7.5
+        return decide(*arguments)
+
+    monkeypatch.setattr(product, "_decide_quickly", compile_and_decide)
     for limit, notes in ((1e-9, 1), (1e6, 0)):
         _, _, err = run_command(
             "learn", file, "--time-limit", limit, "--test-size", 0, with_notes=True

@@ -30,7 +30,7 @@ COMMANDS = {
 # is blocked when the process starts, and delivered from here on.
 PROGRAM_WITH_HANDLER = """
 import signal
-from rosenblatt.interrupts import install_handler
+from rosenblatt.clock import install_handler
 install_handler()
 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 from rosenblatt.__main__ import main
@@ -232,10 +232,10 @@ def test_a_cell_interrupted_within_an_import_can_be_run_again(tmp_path, module):
 
 PROGRAM = """
 import signal, time
-from rosenblatt import interrupts
+from rosenblatt import clock
 def ctrl_c():
     signal.raise_signal(signal.SIGINT)
-interrupts.install_handler()
+clock.install_handler()
 """
 
 
@@ -245,7 +245,7 @@ class Swallowing:
     def __del__(self):
         ctrl_c()
 try:
-    with interrupts.interruptible():
+    with clock.interruptible():
         Swallowing()
         time.sleep(60)
 except KeyboardInterrupt:
@@ -257,8 +257,8 @@ except KeyboardInterrupt:
 
 def test_ctrl_c_held_in_the_program_is_raised_at_the_end_of_the_block(tmp_path):
     code = """
-with interrupts.interruptible():
-    with interrupts.delay_interrupts():
+with clock.interruptible():
+    with clock.delay_interrupts():
         ctrl_c()
         print("held", flush=True)
     print("never")
@@ -270,10 +270,10 @@ with interrupts.interruptible():
 
 def test_a_second_ctrl_c_ends_the_program_at_once(tmp_path):
     code = """
-with interrupts.interruptible(), interrupts.delay_interrupts():
+with clock.interruptible(), clock.delay_interrupts():
     ctrl_c()
     ctrl_c()  # so soon that it is the same
-    time.sleep(interrupts.SAME_SECONDS)
+    time.sleep(clock.SAME_SECONDS)
     print("held", flush=True)
     ctrl_c()
     print("never")
@@ -291,7 +291,7 @@ class Late:
         kill(process, number)
 late = Late()
 atexit.register(ctrl_c) if {early} else None
-interrupts.exit_with(1)
+clock.exit_with(1)
 """.replace("{early}", str(early))
     done = in_python(PROGRAM + code, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
@@ -299,9 +299,9 @@ interrupts.exit_with(1)
 
 def test_an_error_after_ctrl_c_is_an_interrupt_until_results_are_written(tmp_path):
     code = """
-for finish in (lambda: None, interrupts.ignore):
+for finish in (lambda: None, clock.ignore_interrupts):
     try:
-        with interrupts.interruptible():
+        with clock.interruptible():
             finish()
             try:
                 ctrl_c()
@@ -310,14 +310,14 @@ for finish in (lambda: None, interrupts.ignore):
             raise OSError("disk full")
     except (KeyboardInterrupt, OSError) as trouble:
         print(type(trouble).__name__)
-    interrupts._program.requested_at = None
+    clock._program.requested_at = None
 """
     done = in_python(PROGRAM + code, tmp_path)
     assert done.stdout.split() == ["KeyboardInterrupt", "OSError"], done.stderr
 
 
 def test_held_ctrl_c_comes_at_the_end_of_the_outermost_block():
-    from rosenblatt.interrupts import delay_interrupts
+    from rosenblatt.clock import delay_interrupts
 
     reached = []
 

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt.algorithms.fewest import Gap, Search
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.costs import Costs
 from rosenblatt.evidence.optimum import bound_by_disjoint
 from rosenblatt.evidence.proof import Proof
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 
 OVER = Deadline(-np.inf)
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from rosenblatt.algorithms.fewest import Gap, Search
 from rosenblatt.clock import NEVER, Deadline
-from rosenblatt.costs import Costs
 from rosenblatt.evidence.hittingset import (
     DistinctRows,
     HittingSetSearch,
@@ -22,7 +21,7 @@ from rosenblatt.evidence.hittingset import (
 )
 from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 
 OVER = Deadline(-np.inf)
 

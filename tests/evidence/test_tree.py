@@ -14,10 +14,9 @@ from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
-from rosenblatt.costs import Costs
 from rosenblatt.evidence.proof import ABOUT, Conflict, Proof, parse_claim
 from rosenblatt.evidence.tree import Tree, Weighting
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 from rosenblatt.files import compute_checksum
 
 # no, yes, no, yes, no along a line: two mistakes, and no two of the blocking sets are disjoint

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms.faces import Directions, Vector, dot, round_to_floats, to_unit_length
-from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pocket import Judge
 from rosenblatt.algorithms.simplices import (
     FOUND,
     KNOWN,
@@ -36,8 +36,7 @@ from rosenblatt.algorithms.simplices import (
     run_mark,
     run_turn,
 )
-from rosenblatt.costs import FITS, Costs
-from rosenblatt.examples import Examples
+from rosenblatt.examples import FITS, Costs, Examples
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.costs import Costs
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 from rosenblatt.tables import to_dense
 
 Floats = NDArray[np.float64]

@@ -26,13 +26,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import rosenblatt.engine as engine
-from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Budget, Rule, WeightsOverflowError
-from rosenblatt.algorithms.pocket import FOREVER, pocket
+from rosenblatt.algorithms.pocket import FOREVER, Judge, pocket
 from rosenblatt.clock import Deadline, now
-from rosenblatt.costs import Costs
 from rosenblatt.engine import REORDER, UNCOUNTED, Kernel, helpers
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.scaling import Scaling, Spread
 from rosenblatt.tables import to_dense
@@ -268,7 +266,7 @@ class Landscape:
 def scaling_of(examples: Examples) -> Scaling:
     """Create a scaling of each column by its exact standard deviation."""
     spread = Spread.of(examples)
-    scaling = Scaling.from_spread(spread)
+    scaling = Scaling.of(examples, spread)
     width = np.where(spread.flat, scaling.width, spread.deviation)
     return replace(scaling, width=np.clip(width, TINIEST, 1 / TINIEST))
 
@@ -289,7 +287,7 @@ def signed_rows(examples: Examples, scaling: Scaling, rows: Any) -> Floats:
     The first column is x0: 1, or 0 without an intercept.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        X = to_dense(scaling.transform(examples.X[rows]))
+        X = to_dense(scaling.apply(examples.some(rows)).X)
     ones = np.full((len(X), 1), 1.0 if examples.x0 else 0.0)
     return np.asarray(np.hstack((ones, X)) * examples.y[rows, None])
 

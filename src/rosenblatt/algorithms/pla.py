@@ -19,7 +19,7 @@ from rosenblatt.blocks import Blocks
 from rosenblatt.clock import Deadline
 from rosenblatt.errors import RowError
 from rosenblatt.examples import Examples
-from rosenblatt.hypothesis import Hypothesis
+from rosenblatt.hypothesis import Hypothesis, count_misclassified
 from rosenblatt.tables import locate_entry
 from rosenblatt.text import plural
 from rosenblatt.trace import Origin, Trace, run_lag, run_replay
@@ -134,15 +134,10 @@ class Progress(NamedTuple):
     w: Floats
     calls: int = 0
     updates: int = 0
+    epochs: int = 0  # begun, complete or not
     complete_epochs: int = 0
-    within_epoch: bool = False
     updated: Ints = NO_ENDS  # rows that the last call updated w on
     visits: int = 0  # counted only if the rule averages
-
-    @property
-    def epochs(self) -> int:
-        """Number of epochs begun, complete or not."""
-        return self.complete_epochs + self.within_epoch
 
 
 Watch = Callable[[Progress], None]
@@ -157,18 +152,8 @@ def pla(
 ) -> Run:
     """Run PLA until an epoch has no mistake or the budget is used up.
 
-    Parameters
-    ----------
-    blocks : Examples or other Blocks
-        Rows and labels; many blocks are visited in order.
-    rule : Rule
-        Order of visits, meaning of sign(0), learning rate, random generator.
-    budget : Budget
-        Maximum number of epochs, updates and seconds.
-    start : array, optional
-        Augmented w(0); zeros by default.
-    watch : callable, optional
-        Called with the progress after each kernel call.
+    Many blocks are visited in order. `start` is the augmented w(0), by default zeros; `watch` is
+    called with the progress after each kernel call.
 
     Examples
     --------
@@ -292,17 +277,6 @@ def update_on_first_mistakes(walk: Walk) -> None:
             k = 0
 
 
-def _count_visits(order: Order, updated: Ints, ends: Ints) -> Ints:
-    """Return the number of visits before each update and, last, the number in all epochs."""
-    visits = np.empty(len(updated) + 1, dtype=np.int64)
-    begun = np.arange(len(ends)) * len(order)
-    np.add(
-        _find_positions(order, updated), np.repeat(begun, np.diff(ends, prepend=0)), out=visits[:-1]
-    )
-    visits[-1] = len(ends) * len(order)
-    return visits
-
-
 def _find_positions(order: Order, rows: Ints) -> Ints:
     if isinstance(order, range):
         return rows - order.start if order.start else rows
@@ -317,6 +291,9 @@ class Walk:
     `record` appends to lists and then assigns `so_far` once, so that Ctrl-C at any moment leaves
     a run that is correct up to its last counted call.
     """
+
+    evaluates = False  # whether every w is evaluated on all rows
+    stop: Reason | None = None  # set to end the run after the current call
 
     def __init__(
         self,
@@ -375,14 +352,11 @@ class Walk:
 
     @property
     def goes_on(self) -> bool:
-        """Whether mistakes may remain and the budget allows another update."""
-        left = not self.confirmed and self.epochs_left > 0 and self.updates_left > 0
-        return left and (self.work < clock.CHEAP or not self.deadline.over)
-
-    @property
-    def work(self) -> int:
-        """Estimated number of multiplications so far."""
-        return self.so_far.epochs * self.blocks.n * self.entries
+        """Whether mistakes may remain, the budget allows another update, and nothing stops it."""
+        if self.confirmed or self.stop or self.epochs_left <= 0 or self.updates_left <= 0:
+            return False
+        passes = self.so_far.epochs + self.evaluates * self.so_far.updates
+        return passes * self.blocks.n * self.entries < clock.CHEAP or not self.deadline.over
 
     def run_epochs(self, order: Order | None = None, most: int = 1) -> bool:
         """Run up to `most` epochs; return whether the last one made no mistake."""
@@ -409,7 +383,8 @@ class Walk:
                 f"a batch has {block.d} columns, but the first batch had {d}; "
                 "give the same columns in every batch."
             )
-        order = block.in_order if order is None else order
+        if order is None:
+            order = range(block.n) if block.weights is None else block.kept
         visits = max(1, WORK_PER_CALL // block.entries_per_row)
         whole = self.in_memory and 0 < len(order) <= visits  # one call visits all rows
         # With few updates left in the budget, most of a longer call would be discarded.
@@ -427,7 +402,9 @@ class Walk:
             self.clean = t == (ends.item(c - 2) if c > 1 else 0)
             when = NO_ENDS
             if self.rule.average:
-                when = _count_visits(part, block.decode_updates(trace[:t])[0], ends[:c])
+                places = _find_positions(part, block.decode_updates(trace[:t])[0])
+                epoch = np.repeat(np.arange(c), np.diff(ends[:c], prepend=0))
+                when = np.append(places.astype(np.int64) + epoch * len(part), c * len(part))
             ended = ends[:c] if whole else NO_ENDS
             self.record(w, trace[:t], ended, not whole, when, (block, first))
         return self.updates_left > 0
@@ -479,8 +456,8 @@ class Walk:
             w,
             old.calls + 1,
             old.updates + len(updated),
+            old.complete_epochs + len(ends) + within_epoch,
             old.complete_epochs + len(ends),
-            within_epoch,
             updated,
             old.visits + (int(visits[-1]) if len(visits) else 0),
         )
@@ -504,11 +481,8 @@ class Walk:
         """Return how many of the updates made by a compiled loop are within the budget."""
         return min(len(updated), self.updates_left)
 
-    def count_mistakes(self) -> tuple[int, tuple[Examples, int, Ints] | None]:
-        """Count the mistakes of w in exact arithmetic, and return the first block that has one.
-
-        The block comes with the number of its first row and the rows that w misclassifies.
-        """
+    def confirm(self, ends_epoch: bool = False) -> None:
+        """Check all examples exactly: end the run, or update w on a mistake that rounding hid."""
         hypothesis, count, some = self.hypothesis(), 0, None
         for block, first, wrong in self.blocks.each(
             lambda block, first: (block, first, hypothesis.mistakes(block))
@@ -516,18 +490,12 @@ class Walk:
             if len(wrong) and some is None:
                 some = block, first, wrong
             count += len(wrong)
-        return count, some
-
-    def confirm(self, ends_epoch: bool = False) -> None:
-        """Check all examples exactly: end the run, or update w on a mistake that rounding hid."""
-        count, some = self.count_mistakes()
         if some is None:
             self.confirmed = True
         elif self.updates_left > 0 and self.epochs_left > 0:
-            block, first, wrong = some
-            chance = self.rule.order == "random"
-            row = wrong[self.rng.integers(count) if chance else 0]
-            made = self.hypothesis().encode_update(block, int(row))
+            block, first, wrong = some  # the first block with a mistake
+            row = wrong[self.rng.integers(count) if self.rule.order == "random" else 0]
+            made = hypothesis.encode_update(block, int(row))
             trace, w = np.array([made], dtype=block.row_type), self.so_far.w.copy()
             run_replay(block.rows(self.rule.eta), trace, w)
             ends = np.ones(int(ends_epoch), dtype=np.int64)
@@ -540,7 +508,7 @@ class Walk:
         """
         so_far, mistakes, trace = self.so_far, 0 if self.confirmed else None, None
         if mistakes is None and look and (self.in_memory or reason is None):
-            mistakes = self.count_mistakes()[0]
+            mistakes = count_misclassified(self.blocks, self.hypothesis())
         if self.in_memory:
             made = np.concatenate(self.updated[: so_far.calls + 1])
             ends = np.concatenate(self.ends[: so_far.calls + 1])

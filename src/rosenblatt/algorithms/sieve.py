@@ -35,11 +35,10 @@ from numpy.typing import NDArray
 
 import rosenblatt.engine as engine
 import rosenblatt.rowformats as rowformats
-import rosenblatt.scoring as scoring
 from rosenblatt.engine import Kernel, in_threads
-from rosenblatt.examples import Examples, kernel_rows
+from rosenblatt.examples import Examples
 from rosenblatt.hypothesis import UNIT_ROUNDOFF
-from rosenblatt.rowformats import SMALLEST
+from rosenblatt.rowformats import SMALLEST, kernel_rows
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -287,7 +286,7 @@ def _units(W: Floats) -> Pairs:
 def survey(D, w, rows, stretch, cosines):
     """Compute each row's scale factor and cosine with w; both 0 if its norm is tiny or huge."""
     for n in rows:
-        s, q = scoring.measure(D, n, w)
+        s, q = rowformats.measure(D, n, w)
         plain = PLAIN[0] < q < PLAIN[1]
         stretch[n] = D.step[n] * SCALE / np.sqrt(q) if plain else 0.0
         cosines[n] = s * stretch[n] if plain else 0.0
@@ -598,18 +597,15 @@ def _spread(builder: Any, number: Any) -> Any:
 def bind() -> None:
     """Register the helper functions of the compiled loops with Numba."""
     at_once = sixteen_bits()
-    engine.overload(rounded)(lambda D, n, a, numbers: rounded)
+    engine.helpers(rounded, ones, weigh, tile_of, put, judge_pair, recount_rows)
     engine.overload(sides)(
         lambda tile, v, u, error: lambda tile, v, u, error: at_once(tile, v, u, error)
     )
-    engine.overload(ones)(lambda bits: ones)
-    engine.overload(weigh)(lambda bits, s: weigh)
 
     @engine.overload(cost)
     def cost_by_kind(bits, s):
         return (lambda bits, s: ones(bits)) if str(s.dtype) == "int64" else weigh
 
-    engine.overload(tile_of)(lambda packed, j: tile_of)
     fetch_entry = engine.prefetch()
 
     def fetched(D, n):
@@ -617,12 +613,9 @@ def bind() -> None:
             fetch_entry(D.X, n * D.X.shape[1] + i)
 
     engine.overload(fetch)(lambda D, n: fetched)
-    engine.overload(put)(lambda bits, start, places, count: put)
-    engine.overload(judge_pair)(lambda packed, start, v, u, error, places: judge_pair)
-    engine.overload(recount_rows)(lambda D, packed, places, w, tolerance: recount_rows)
 
 
-run_survey = Kernel(survey, scoring.bind)
+run_survey = Kernel(survey)
 run_hardest_first = Kernel(hardest_first)
 run_pack = Kernel(pack, bind)
 run_sift = Kernel(sift, bind)

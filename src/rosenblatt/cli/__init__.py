@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 from rosenblatt import __version__
+from rosenblatt.clock import INTERRUPTED as INTERRUPTED
 from rosenblatt.errors import UserError
-from rosenblatt.interrupts import INTERRUPTED as INTERRUPTED
 from rosenblatt.text import dump_json_line, sanitize
 
 # Each command with its line in `rosenblatt --help`, which imports no command.
@@ -97,7 +97,7 @@ def rosenblatt() -> None:
 
 def main() -> None:
     """Run the command line, and end the process with its exit code."""
-    interrupts.install_handler()
+    clock.install_handler()
     # Standard streams that were closed (`>&-`) are connected to the null device. Otherwise the next
     # opened file would get the number of standard output, and a model file would get the output.
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
@@ -113,7 +113,7 @@ def main() -> None:
         with suppress(BrokenPipeError):
             sys.stdout.flush()
         os._exit(BROKEN_PIPE)  # an orderly exit would abort if another thread is about to write
-    interrupts.exit_with(code)
+    clock.exit_with(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -139,14 +139,14 @@ def run(arguments: list[str]) -> int:
         return code
 
     try:
-        with interrupts.interruptible():
+        with clock.interruptible():
             if os.environ.get(COMPLETE):  # set by a shell that completes a command line
                 rosenblatt.main(arguments, "rosenblatt", COMPLETE, standalone_mode=False)
             # In newer versions of Click, a command line without arguments is an error.
             with rosenblatt.make_context("rosenblatt", list(arguments) or ["--help"]) as context:
                 code = int(rosenblatt.invoke(context) or 0)
             sys.stdout.flush()
-        return INTERRUPTED if interrupts.requested() else code
+        return INTERRUPTED if clock.interrupt_requested() else code
     except click.exceptions.Exit as end:  # after --help, for example
         return end.exit_code
     except click.UsageError as error:

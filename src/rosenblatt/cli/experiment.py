@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 from rosenblatt.cli.shared import Console, NumberRange, bar, command, order_option
 from rosenblatt.errors import UsageError
 from rosenblatt.experiments import experiment as run_experiment
@@ -75,7 +75,7 @@ def experiment(plot: str | None, as_json: bool, **given: Any) -> int:
     console.show(f"updates in {plural(len(done.updates), 'run')}")
     console.show(histogram(done.updates))
     if save is not None:
-        interrupts.ignore()
+        clock.ignore_interrupts()
         save(done, given["examples"])
         console.step("wrote", str(plot))
     u, p = done.updates, done.disagreement

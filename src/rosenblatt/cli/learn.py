@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 from rosenblatt.accuracy import EvaluationOptions
 from rosenblatt.cli import INTERRUPTED
 from rosenblatt.cli.shared import (
@@ -184,7 +184,7 @@ def learn(data: str | None, as_json: bool, **given: Any) -> int:
     for note in found.notes:
         console.note(Message(note, "."))
     result = solve(found, options, how, testing, console)
-    interrupts.ignore()
+    clock.ignore_interrupts()
     result.save(model)
     use = f"predict new rows with rosenblatt predict {as_argument(model)} FILE"
     console.step("wrote", f"{model}: {use}")

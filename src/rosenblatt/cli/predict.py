@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 from rosenblatt.cli.shared import Console, command, layout_options, pop_layout
 from rosenblatt.errors import UsageError
 from rosenblatt.files import keep_apart
@@ -80,7 +80,7 @@ def predict(model: str, data: str, output: str | None, to: str | None, **rest: A
         for batch in tally.count(batches):
             write(batch)
             progress(tally.rows)
-        interrupts.ignore()
+        clock.ignore_interrupts()
     if output is not None:
         console.step("wrote", f"{output}: {tally.sentence()}")
     tally.report(console)

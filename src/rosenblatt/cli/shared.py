@@ -19,7 +19,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 from rosenblatt.algorithms import ORDERS
 from rosenblatt.cli import COMMANDS, SETTINGS
 from rosenblatt.clock import SILENT_SECONDS, MistakeProgress, Reporter
@@ -444,7 +444,7 @@ def write_proof(console: Console, path: str | None, data: str, plan: Any, proof:
             console.note(f"nothing was proved, so {path} was not written.")
         return None
     text = proof_to_json(plan, proof)
-    interrupts.ignore()
+    clock.ignore_interrupts()
     write_text(path, text)
     again = " --again" if getattr(proof, "enumeration", "") else ""
     console.step(

@@ -15,7 +15,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 from rosenblatt.cli.shared import (
     Console,
     NumberRange,
@@ -257,7 +257,7 @@ def _open_outlets(
             outlet.check(kept[name], kept["ended"])
         elif given["resume"]:
             outlet.require_empty()
-    interrupts.ignore()  # from here on `stop_on_signals` handles Ctrl-C
+    clock.ignore_interrupts()  # from here on `stop_on_signals` handles Ctrl-C
     for outlet in there.values():
         outlet.create()
     for outlet in there.values():
@@ -494,7 +494,7 @@ def stop_on_signals(streamer: Streamer) -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     for number in handlers:
         signal.signal(number, streamer.stop)
-    if interrupts.requested():
+    if clock.interrupt_requested():
         streamer.stopped_by = signal.SIGINT
     try:
         yield

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-import rosenblatt.interrupts as interrupts
+import rosenblatt.clock as clock
 from rosenblatt.cli.shared import Console, Reading, command, reading_options, report_plan
 from rosenblatt.files import check_overwrite, keep_apart, write_text
 from rosenblatt.read import Source
@@ -67,7 +67,7 @@ def watch(data: str | None, save: str | None, browser: bool, as_json: bool, **gi
         folder = Path.home() if Path("/snap/bin").is_dir() else None
         handle, path = tempfile.mkstemp(".html", "rosenblatt-", folder)  # only its owner can read
         os.close(handle)
-    interrupts.ignore()
+    clock.ignore_interrupts()
     write_text(path, page)
     size = len(page.encode())
     console.step("page", f"{path}, {size / 1000:,.0f} kB: opens in any browser")

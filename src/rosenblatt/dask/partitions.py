@@ -29,8 +29,8 @@ from sklearn.exceptions import EfficiencyWarning
 
 import rosenblatt.checks as checks
 import rosenblatt.engine as engine
-from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import CYCLES, WALKS, Budget, Reason, Rule, Walk, retry_scaled
+from rosenblatt.algorithms.pocket import Judge
 from rosenblatt.blocks import Blocks, Work
 from rosenblatt.errors import (
     DataError,

@@ -336,7 +336,7 @@ class Perceptron(PlaParameters):
             self._remember(X, examples, run)
         if not run.separated:
             made = f"{plural(run.updates, 'update')} in {plural(run.epochs, 'epoch')}"
-            count = len(examples.in_order)
+            count = len(examples.kept)
             advice = describe_unconverged(
                 run.reason, made, run.mistakes or 0, count, "rosenblatt.separability"
             )

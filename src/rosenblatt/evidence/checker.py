@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.blocks import Blocks, Work, merge_rows, pick_rows
-from rosenblatt.costs import Costs, power_of
 from rosenblatt.engine import cores
 from rosenblatt.errors import quote
 from rosenblatt.evidence.integers import (
@@ -54,7 +53,7 @@ from rosenblatt.evidence.proof import (
     no_such_row,
     parse_claim,
 )
-from rosenblatt.examples import Examples, KeslerRows
+from rosenblatt.examples import Costs, Examples, KeslerRows, power_of
 from rosenblatt.text import plural
 
 CELLS = "cells"

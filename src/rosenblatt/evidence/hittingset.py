@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.fewest import Gap
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, now
-from rosenblatt.costs import Costs
 from rosenblatt.evidence.conflicts import Finder, Set
 from rosenblatt.evidence.decision import find_conflict_or_weights, make_conflict, multiples
 from rosenblatt.evidence.integers import group_equal_rows
@@ -37,7 +36,7 @@ from rosenblatt.evidence.proof import Conflict, Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signedrows import SignedRows, solve_multipliers
 from rosenblatt.evidence.tree import Tree, Weighting
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -20,13 +20,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import rosenblatt.scoring as scoring
 from rosenblatt.blocks import stack_tables
 from rosenblatt.clock import StatusLine
 from rosenblatt.engine import REORDER, Kernel, helpers, one_pass
 from rosenblatt.evidence.signedrows import GAP, Floats, Rows, SignedRows, relative_gap
-from rosenblatt.rowformats import Dense, Sparse, add, score
-from rosenblatt.scoring import squared_length
+from rosenblatt.rowformats import Dense, Sparse, add, score, squared_length
 from rosenblatt.text import plural
 
 PATIENCE = 16  # consecutive passes without progress, after which rounding must be the cause
@@ -356,7 +354,6 @@ def upper(L, k, b):
 @functools.cache
 def bind() -> None:
     """Register the helper functions of the compiled loops with Numba."""
-    scoring.bind()
     helpers(lower, upper, fastmath=REORDER)
     helpers(dismiss, best, rebuild, adjust, admit)
 

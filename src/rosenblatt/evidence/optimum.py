@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from rosenblatt.algorithms.cells import cells_bounds, cells_optimum, few_cells
 from rosenblatt.algorithms.faces import clear_denominators
 from rosenblatt.algorithms.fewest import Gap, Search, descend, sprint, try_starts
-from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, Stopwatch, now
-from rosenblatt.costs import Costs
+from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, now
 from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.checker import CELLS
 from rosenblatt.evidence.decision import find_conflict_or_weights
@@ -38,7 +37,7 @@ from rosenblatt.evidence.integers import (
 from rosenblatt.evidence.proof import Conflict, Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signedrows import FEW_NUMBERS
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 from rosenblatt.hypothesis import Hypothesis
 from rosenblatt.text import describe_lower_bound, is_close, plural, render_card
 
@@ -245,7 +244,7 @@ def _enumerate(gap: Gap, deadline: Deadline) -> None:
     With many features, the cells of low cost are enumerated before: all of them may take too
     long. The search for conflicts takes as long as the enumeration took, or until the deadline.
     """
-    examples, watch, threads = gap.examples, Stopwatch(), gap.search.threads
+    examples, begun, threads = gap.examples, now(), gap.search.threads
 
     def over() -> bool:
         gap.report(0)
@@ -257,7 +256,7 @@ def _enumerate(gap: Gap, deadline: Deadline) -> None:
                 gap.raise_bound(
                     bound, partial(Proof.of_mistakes, examples, bound, enumeration=CELLS)
                 )
-        watch = Stopwatch()
+        begun = now()
     try:
         # Threads may find any of several best lines first. One thread makes the result repeatable.
         threads = 1 if deadline is NEVER else threads
@@ -279,7 +278,7 @@ def _enumerate(gap: Gap, deadline: Deadline) -> None:
         cost, lambda: Proof.of_mistakes(examples, cost, enumeration=CELLS), exhausted=True
     )
     if gap.cost == cost and cost > 0:
-        as_long = deadline if deadline is NEVER else Deadline.after(watch.seconds)
+        as_long = deadline if deadline is NEVER else Deadline.after(now() - begun)
         narrow_by_hitting_sets(gap, as_long, FREE_NODES)
 
 

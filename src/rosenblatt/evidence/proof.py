@@ -18,7 +18,6 @@ from typing import Any, Self
 
 import rosenblatt.files as files
 from rosenblatt.blocks import Blocks
-from rosenblatt.costs import Costs
 from rosenblatt.errors import (
     FROM_ZERO,
     RowError,
@@ -29,7 +28,7 @@ from rosenblatt.errors import (
     with_index_labels,
 )
 from rosenblatt.evidence.tree import Tree
-from rosenblatt.examples import Examples
+from rosenblatt.examples import Costs, Examples
 from rosenblatt.read.inputs import read_examples
 from rosenblatt.text import describe_proof_size, render_card
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 import rosenblatt.checks as checks
 import rosenblatt.rowformats as rowformats
 from rosenblatt.errors import DataError, RowError, quote, with_index_labels
-from rosenblatt.examples import joint_rows
 from rosenblatt.hypothesis import ZEROS, Hypothesis
 from rosenblatt.online.memory import NOTHING, PREDICTORS, X0, DictRow, NotNumbersError, StreamMemory
 from rosenblatt.online.rows import Block, BlockLabels, Labels, plain_row
 from rosenblatt.online.rule import MISTAKES, RECENT, SEEN
+from rosenblatt.rowformats import joint_rows
 from rosenblatt.tables import LARGE, column_names
 from rosenblatt.text import plural, shorten
 

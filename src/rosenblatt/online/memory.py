@@ -31,7 +31,7 @@ from rosenblatt.online.rule import (
     RUN,
     SEEN,
 )
-from rosenblatt.scoring import LONGEST_SQUARED
+from rosenblatt.rowformats import LONGEST_SQUARED
 
 Vector = dict[Hashable, float]
 Names = range | tuple[Hashable, ...]

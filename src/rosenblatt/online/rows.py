@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import rosenblatt.rowformats as rowformats
 from rosenblatt.errors import RowError, quote
-from rosenblatt.examples import as_table, kernel_rows, sum_of_squares
+from rosenblatt.examples import as_table, sum_of_squares
 from rosenblatt.online.memory import Names, StreamMemory
-from rosenblatt.scoring import LONGEST_SQUARED
+from rosenblatt.rowformats import LONGEST_SQUARED, kernel_rows
 from rosenblatt.tables import (
     LARGE,
     PROMISED,

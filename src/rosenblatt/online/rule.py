@@ -11,21 +11,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-import rosenblatt.scoring as scoring
-from rosenblatt.engine import INSIDE, Kernel, bind_by_format, helpers, is_joint, is_sparse, one_pass
+from rosenblatt.engine import (
+    INSIDE,
+    Kernel,
+    bind_by_format,
+    helpers,
+    is_joint,
+    is_sparse,
+    measuring_pass,
+    one_pass,
+)
 from rosenblatt.rowformats import (
+    LONGEST_SQUARED,
     NONE,
     Dense,
     Joint,
     Sparse,
     add,
     label_weights,
+    measure,
     score_dense,
     score_sparse,
     sign,
+    squared_length,
     step,
 )
-from rosenblatt.scoring import LONGEST_SQUARED, measure, squared_length
 
 # Indices of Memory.counts; AT is the position in the window.
 SEEN, MISTAKES, RECENT, RUN, LONGEST, CANDIDATE, POCKET, HELD, AT = range(9)
@@ -287,7 +297,6 @@ def squared_norm(D, n):
 @functools.cache
 def bind() -> None:
     """Register the helper functions of the online kernels with Numba."""
-    scoring.bind()
     # A stream gives the same bits row by row and in blocks: sums are not reordered here.
     bind_by_format(score_in_order, lambda D: score_sparse if is_sparse(D) else score_dense)
     bind_by_format(
@@ -306,7 +315,7 @@ def bind() -> None:
     bind_by_format(copy_weights, lambda w: copy_array)
 
 
-run_online = Kernel(online, bind, scoring.measuring_pass)
-run_online_joint = Kernel(online_joint, bind, scoring.measuring_pass)
+run_online = Kernel(online, bind, measuring_pass)
+run_online_joint = Kernel(online_joint, bind, measuring_pass)
 run_predict = Kernel(predict, bind, one_pass)
 run_predict_joint = Kernel(predict_joint, bind, one_pass)

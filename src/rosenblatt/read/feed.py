@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rosenblatt.errors import Message, Parameter, error_line, quote
 from rosenblatt.read.columns import MISSING, NUMBER, STOP_WORDS, flatten
 from rosenblatt.read.encoding import interleave_columns
-from rosenblatt.scoring import LONGEST_SQUARED
+from rosenblatt.rowformats import LONGEST_SQUARED
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, is_missing
 from rosenblatt.text import join_words, quote_column, shorten
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.algorithms.judge import Judge
+from rosenblatt.algorithms.pocket import Judge
 from rosenblatt.errors import UsageError
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.separation import Separation, spelled

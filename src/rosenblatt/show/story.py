@@ -55,9 +55,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.algorithms import PocketRun, Run
-from rosenblatt.algorithms.judge import Judge
 from rosenblatt.algorithms.pla import Reason
-from rosenblatt.algorithms.pocket import Pocket
+from rosenblatt.algorithms.pocket import Judge, Pocket
 from rosenblatt.errors import FROM_ZERO, RowNames
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import (
