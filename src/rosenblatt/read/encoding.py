@@ -118,11 +118,7 @@ class Encoding:
         keep = np.ones(table.num_rows, dtype=bool)
         for column in self.columns:
             try:
-                cells = _column_cells(table, column, name)
-                block = column.encode(cells)
-                if isinstance(column, Number):
-                    block = self._impute(block, column, cells, keep)
-                blocks.append(block)
+                blocks.append(self._encode_column(column, table, name, keep))
             except BadCellError as error:
                 bad.append(error)
         if bad:
@@ -156,23 +152,33 @@ class Encoding:
 
         If all columns have single precision, X has too, which needs half the memory.
         """
-        if not all(type(column) is Number for column in self.columns):
+        names = set(table.schema.names)
+        if not all(type(column) is Number and column.name in names for column in self.columns):
             return None
-        cells = [flatten(_column_cells(table, column, name)) for column in self.columns]
+        cells = [table.column(column.name) for column in self.columns]
         kinds = {c.type for c in cells}
         if not kinds <= {pa.float32(), pa.float64()} or any(c.null_count for c in cells):
             return None
-        X, squares = interleave_columns(
-            [c.to_numpy() for c in cells], np.float32 if kinds == {pa.float32()} else np.float64
-        )
+        dtype = np.float32 if kinds == {pa.float32()} else np.float64
+        X, squares = interleave_columns([flatten(c).to_numpy() for c in cells], dtype)
         return (X, np.arange(len(X))) if math.isfinite(squares) else None
 
-    def _impute(
-        self, numbers: NDArray[np.float64], column: Number, cells: Any, keep: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        missing = np.isnan(numbers[:, 0])
-        if not missing.any():
-            return numbers
+    def _encode_column(self, column: Column, table: Any, name: str, keep: NDArray[np.bool_]) -> Any:
+        """Encode a column; impute missing numbers, or mark their rows as dropped in `keep`."""
+        if table.schema.get_field_index(column.name) >= 0:
+            cells = decode_text(table.column(column.name), column.name)
+        else:  # as the policy "zero" allows
+            cells = pa.nulls(table.num_rows, pa.string())
+        if isinstance(column, Category) and is_date_or_time(cells.type):
+            cells = as_text(cells)
+        unknown = unusable_content(cells.type)
+        if unknown and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
+            raise DataError(
+                f"{name}, {quote_column(column.name)} holds {unknown}; expected: {column.kind}."
+            )
+        block = column.encode(cells)
+        if not isinstance(column, Number) or not (missing := np.isnan(block[:, 0])).any():
+            return block
         refused = missing & (self.missing == "error")
         if self.missing == "zero" and is_text(flatten(cells).type):  # other text is no number
             gaps = pc.is_in(as_text(cells), pa.array(MISSING)).to_numpy(zero_copy_only=False)
@@ -182,8 +188,8 @@ class Encoding:
             raise BadCellError(row, column.name, cell_as_text(cells, row), column.promised)
         if self.missing == "drop":
             keep &= ~missing
-            return numbers
-        return np.where(np.isnan(numbers), column.mean if self.missing == "mean" else 0.0, numbers)
+            return block
+        return np.where(np.isnan(block), column.mean if self.missing == "mean" else 0.0, block)
 
 
 @dataclass(frozen=True)
@@ -374,20 +380,6 @@ def check_columns_present(names: Sequence[str], needed: Iterable[str], name: str
     for one in needed:
         if one not in there:
             raise DataError(f"{name} has no {quote_column(one)}, which is needed.")
-
-
-def _column_cells(table: Any, column: Column, name: str) -> Any:
-    if column.name not in table.schema.names:  # as the policy "zero" allows
-        return pa.nulls(table.num_rows, pa.string())
-    cells = decode_text(table.column(column.name), column.name)
-    if isinstance(column, Category) and is_date_or_time(cells.type):
-        return as_text(cells)
-    unknown = unusable_content(cells.type)
-    if unknown and not (isinstance(column, Entries) and pa.types.is_map(cells.type)):
-        raise DataError(
-            f"{name}, {quote_column(column.name)} holds {unknown}; expected: {column.kind}."
-        )
-    return cells
 
 
 @dataclass(frozen=True)
