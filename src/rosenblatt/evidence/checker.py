@@ -77,7 +77,7 @@ def check_proof(proof: Proof, examples: Blocks, again: bool = False) -> bool:
     if first.k != proof.labels:
         labels = plural(proof.labels or 2, "label")
         raise ProofError(f"this is a proof about {labels}, but y has {len(first.labels)}.")
-    check_x0(proof, first.x0)
+    proof.check_types(first.x0)
     rows = KeslerRows(examples, reduced=proof.claim != "separable")
     try:
         return check_proof(replace(proof, x0=0.0, labels=0), rows)
@@ -86,12 +86,6 @@ def check_proof(proof: Proof, examples: Blocks, again: bool = False) -> bool:
         against = "".join(f" against {first.labels[r]}" for _, r in pairs if len(pairs) == 1)
         owners = [n for n, _ in pairs]
         raise ProofError(wrong.before, owners, f"{against}{wrong.after}") from None
-
-
-def check_x0(proof: Proof, x0: float) -> None:
-    """Check that the proof and the data have the same constant feature x0."""
-    if proof.x0 != x0:
-        raise ProofError(f"the proof has x0 = {proof.x0!r}, the data have x0 = {x0!r}.")
 
 
 def _check_shape(proof: Proof) -> None:
@@ -196,11 +190,10 @@ class Evidence:
         Another pass comes first if `labels` are missing. The functions `also` are called on each
         block, and their results kept. With `anew`, cached hash codes of rows are not used.
         """
-        proof.check_types()
         labels = labels or list(blocks.each(pack_labels))
         if not labels:
             raise ValueError("there are no rows; give at least one.")
-        check_x0(proof, labels[0].x0)
+        proof.check_types(labels[0].x0)
         n = sum(block.n for block in labels)
         named = {m for one in proof.conflicts for m in one.rows}
         named.update(m for group in proof.duplicates for m in group)

@@ -333,8 +333,11 @@ class Proof(SavedProof):
 
         return check_proof(self, examples, again)
 
-    def check_types(self) -> None:
-        """Check that all numbers are Python integers, except x0, a finite float."""
+    def check_types(self, x0: float | None = None) -> None:
+        """Check that all numbers are Python integers, except x0, a finite float.
+
+        With an argument, check that x0 is that of the data, too.
+        """
         if not isinstance(self.x0, float) or not math.isfinite(self.x0):
             raise ProofError(f"x0 must be a finite float, not {quote(self.x0)}.")
         if type(self.labels) is not int or self.labels in (1, 2) or self.labels < 0:
@@ -351,6 +354,8 @@ class Proof(SavedProof):
             if not set(map(type, numbers)) <= {int}:
                 wrong = next(v for v in numbers if type(v) is not int)
                 raise ProofError(f"{name} must be integers, and {quote(wrong)} is not one.")
+        if x0 is not None and self.x0 != x0:
+            raise ProofError(f"the proof has x0 = {self.x0!r}, the data have x0 = {x0!r}.")
 
     def _to_dict(self) -> dict[str, Any]:
         more: dict[str, Any] = {

@@ -325,12 +325,9 @@ class _Search(Blocks):
         # A power of two that no row is longer than: in this unit, no score overflows or vanishes.
         exponent = math.frexp(min(radius, sys.float_info.max))[1]
         self.unit = math.ldexp(1.0, max(-1000, min(exponent, 1023)))
-        if self.n * self.dimension > FEW_NUMBERS or not self._is_quick():
+        rows, few = self.working, self.n * self.dimension <= FEW_NUMBERS
+        if not (few and is_quick(replace(rows, weights=None), FEW_NUMBERS)):
             self.deadline = deadline
-
-    def _is_quick(self) -> bool:
-        """Return whether the working set is decided whatever the time limit."""
-        return is_quick(replace(self.working, weights=None), FEW_NUMBERS)
 
     def each(self, work: Work[T]) -> Iterator[T]:
         """Yield the result of calling `work` on each block of rows.
@@ -349,9 +346,10 @@ class _Search(Blocks):
         """
         rows = self.working
         look = self.look if self.whole else summarize(rows)
+        quick = is_quick(replace(rows, weights=None), FEW_NUMBERS)
         plain = SignedRows.of(
             *(rows, look),
-            deadline=NEVER if self._is_quick() else self.deadline,
+            deadline=NEVER if quick else self.deadline,
             progress=self.progress if self.whole else None,
         )
         self.scale = float(plain.columns[0])
