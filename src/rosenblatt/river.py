@@ -32,10 +32,22 @@ class Perceptron(base.MiniBatchClassifier):  # type: ignore[misc]
 
     Parameters
     ----------
-    eta0, fit_intercept, intercept_scaling, zero
-        As in `rosenblatt.OnlinePerceptron`: learning rate, intercept, class of a score of 0.
-    window, average, pocket, predict_with
-        As there: recent examples that count, and which weights are kept and predict.
+    eta0
+        Learning rate.
+    fit_intercept
+        Whether to fit an intercept.
+    intercept_scaling
+        Value x0 of the constant feature whose weight is w0.
+    zero
+        Class of a score of 0: "mistake" (always wrong), "negative" or "positive".
+    window
+        Number of most recent examples that the mistake rate and the pocket use.
+    average
+        Whether to keep the average of the weights.
+    pocket
+        Whether to keep the weights that made the fewest mistakes on the last window.
+    predict_with
+        Weights that predict: "last", "average" or "pocket".
     labels
         All labels, required only if there are more than two; each then has its own w.
 

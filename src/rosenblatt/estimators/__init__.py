@@ -62,7 +62,7 @@ class PocketPerceptron(PocketParameters):
     max_updates : int, default=1000
         Maximum number of updates per restart.
     order : {"cycle", "random-cycle", "shuffle", "first", "random"}, default="random"
-        Order of visits, as in `Perceptron`.
+        Order in which examples are visited; see `Perceptron`.
     ratchet : bool, default=False
         Whether to use Gallant's ratchet: w is evaluated only when it has classified more
         examples in a row correctly than the pocket had.
@@ -72,17 +72,36 @@ class PocketPerceptron(PocketParameters):
     time_limit : float, optional
         Maximum number of seconds; then the best result so far is kept. Compilation, once per
         environment, is not counted.
-    eta0, fit_intercept, intercept_scaling, zero, class_weight : as in `Perceptron`
-        Learning rate, intercept, meaning of sign(0), and class weights.
+    eta0 : float, default=1.0
+        Learning rate: w ← w + eta0·y·x.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    intercept_scaling : float, default=1.0
+        Value x0 of the constant feature whose weight is w0.
+    zero : {"mistake", "negative", "positive"}, default="mistake"
+        Meaning of sign(0): always a mistake, -1 or +1. With more than two classes, equal scores
+        are a mistake, or belong to the earlier or the later class.
+    class_weight : dict or "balanced", optional
+        Class weights; they multiply `sample_weight`.
     warm_start : bool, default=False
         Whether to start from the pocket of the last fit.
-    random_state, verbose, n_jobs : as in `Perceptron`
-        Seed of the random orders, progress, and number of threads.
+    random_state : int, RandomState or Generator, optional
+        Seed or generator for the random orders.
+    verbose : int, default=0
+        If 1, print a line to stderr about once per second. A terminal always shows progress.
+    n_jobs : int, optional
+        Number of threads; None for one per core. Results do not depend on it.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_iter_, trace_ : as in `Perceptron`
-        Weights of the features and of x0, labels, epochs begun, and every update.
+    coef_ : array of shape (1, d), or (K, d) with K > 2 classes
+        Feature weights, without w0.
+    intercept_ : array of shape (1,), or (K,)
+        Intercept w0·x0.
+    classes_ : array of shape (K,)
+        Class labels in sort order; of two, the first is -1.
+    n_iter_ : int
+        Number of epochs begun.
     weights_ : array of shape (d + 1,), or (K, d + 1)
         The pocket: augmented weights, w0 first; without intercept, of shape (d,).
     last_weights_ : array of shape (d + 1,), or (K, d + 1)
@@ -97,6 +116,8 @@ class PocketPerceptron(PocketParameters):
         Each t at which the pocket was replaced, with its mistakes, beginning with w(0).
     stop_reason_ : {"no mistakes", "max_updates", "time_limit", "interrupted"}
         Why the run stopped.
+    trace_ : Trace
+        Every update; `trace_.weights(t)` is w(t).
 
     Examples
     --------
