@@ -68,7 +68,7 @@ def return_block(block: Examples, first: int) -> Examples:
 def pick_rows(numbers: NDArray[np.intp], block: Examples, first: int) -> Examples:
     """Return the rows of a block whose row numbers are in the ascending array `numbers`."""
     here = numbers[(numbers >= first) & (numbers < first + block.n)]
-    return block.pick(here - first, first)
+    return block.some(here - first, first)
 
 
 @dataclass(eq=False)

@@ -296,7 +296,9 @@ class StatusLine(ExitStack):
                     from rich.console import Console
                     from rich.status import Status
 
-                    self.status = self.enter_context(Status(line(), console=Console(stderr=True)))
+                    self.status = Status(line(), console=Console(stderr=True))
+                    self.status.start()
+                    self.callback(self.status.stop)
                 self.status.update(line())
             elif now - self.last >= PRINTED_SECONDS:
                 self.last = now

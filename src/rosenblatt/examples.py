@@ -227,18 +227,17 @@ class Examples(Blocks):
             return one is two or bool(np.array_equal(one, two))
         return bool(np.allclose(one, two, tolerance, tolerance * np.abs(one).max()))
 
-    def pick(self, at: NDArray[np.intp], first: int = 0) -> Examples:
-        """Select rows by position and record their row numbers.
+    def some(self, rows: Any, first: int | None = None) -> Examples:
+        """Select rows by their positions or by a mask.
 
-        `first` is the row number of the block's first row.
+        If `first`, the row number of the block's first row, is given, `rows` are positions, and the
+        result knows their row numbers.
         """
-        return replace(self.some(at), picked=at + first)
-
-    def some(self, rows: Any) -> Examples:
-        """Select rows by their positions or by a mask."""
-        weights, picked = (
-            None if each is None else each[rows] for each in (self.weights, self.picked)
-        )
+        weights = None if self.weights is None else self.weights[rows]
+        if first is None:
+            picked = None if self.picked is None else self.picked[rows]
+        else:
+            picked = rows + first
         X, y = self.X[rows], self.y[rows]
         return replace(self, X=X, y=y, weights=weights, picked=picked, assumed_plain=False)
 

@@ -588,7 +588,7 @@ def _thin(samples: Sequence[Examples]) -> Examples:
 def sample_block(block: Examples, first: int) -> tuple[DataSummary, PackedLabels, Examples]:
     """Return a summary of a block of rows, its labels, and a sample of the rows."""
     block = block.merged()
-    few = block.pick(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
+    few = block.some(np.arange(0, block.n, -(-block.n // SAMPLE)), first)
     return summarize(block), pack_labels(block, first), few
 
 
@@ -615,7 +615,7 @@ def find_lowest(w: Floats, unit: float, share: float, block: Examples, first: in
     least = float(s.min())
     near = np.flatnonzero(s <= least + ON_THE_MARGIN * abs(least) + 2 * rounding_bound(len(w)))
     near = np.sort(near[np.argsort(s[near], kind="stable")[:MOST_NEAR]])
-    return Sifted(block.pick(low, first), s[low], block.pick(near, first), least)
+    return Sifted(block.some(low, first), s[low], block.some(near, first), least)
 
 
 def measure_block(
@@ -624,7 +624,7 @@ def measure_block(
     """Compute the exact margin of weights on a block, and find up to `most` support vectors."""
     block = block.merged()
     found = measure(SignedRows.of(block), weights, None)
-    return found.margin, block.pick(found.support[:most], first)
+    return found.margin, block.some(found.support[:most], first)
 
 
 def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> Sifted:
@@ -640,5 +640,5 @@ def find_off_span(weights: Vector, unit: float, block: Examples, first: int) -> 
     if len(off) == 0:
         products = exact_products(weights, block, range(block.n))
         off = np.array([n for n, product in enumerate(products) if product][:MOST_OFF], int)
-    none = block.pick(off[:0], first)
-    return Sifted(block.pick(off, first), s[off], none, float(s.min()))
+    none = block.some(off[:0], first)
+    return Sifted(block.some(off, first), s[off], none, float(s.min()))
