@@ -285,10 +285,9 @@ def test_free_memory_follows_the_tightest_limit(monkeypatch, tmp_path):
         (tmp_path / "here" / name).write_text(text + "\n")
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "here" / "memory.stat").write_text("inactive_file 100\n")
-    lines = source._lines
-    cgroup = {"/proc/self/cgroup": ["0::/here"]}
+    (tmp_path / "groups").write_text("0::/here\n")
     monkeypatch.setattr(source, "CGROUP", tmp_path)
-    monkeypatch.setattr(source, "_lines", lambda path: cgroup.get(str(path)) or lines(path))
+    monkeypatch.setattr(source, "OWN_CGROUPS", tmp_path / "groups")
     assert source.free_memory() == 600
 
 

@@ -14,7 +14,7 @@ from rosenblatt.errors import DataError, OpenError, UsageError
 from rosenblatt.read import csv
 from rosenblatt.read.data import read_batches, read_data, read_in_passes, read_whole
 from rosenblatt.read.plan import ColumnOptions
-from rosenblatt.read.source import Layout, Source, WholeLines, format_of
+from rosenblatt.read.source import Layout, Source, format_of, whole_lines
 
 
 @pytest.fixture
@@ -314,7 +314,7 @@ def test_rows_are_split_outside_quoted_cells(rows, bare, size):
     dialect = csv.Dialect(",", '"', False, ("a", "b"))
     blocks = (text[i : i + size] for i in range(0, len(text), size))
     found = []
-    for part in WholeLines(blocks, functools.partial(csv.find_last_row, dialect)):
+    for part in whole_lines(blocks, functools.partial(csv.find_last_row, dialect)):
         found += csv.parse(dialect, part, ("a", "b"), pa.string(), newlines=True).to_pylist()
     assert found == [{"a": a, "b": b} for a, b in rows]
 

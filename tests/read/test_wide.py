@@ -20,7 +20,7 @@ from rosenblatt.read.csv import Dialect, parse
 from rosenblatt.read.data import read_batches, read_data, read_schema, read_whole
 from rosenblatt.read.encoding import Encoding, Plan, TargetColumn, interleave_columns
 from rosenblatt.read.plan import ColumnOptions, ColumnStatistics, options_to_verify, resolve_columns
-from rosenblatt.read.source import check_duplicate_names
+from rosenblatt.read.source import check_names
 
 pytestmark = pytest.mark.slow_without_jit  # nothing here is a kernel
 WIDTH, ROWS = 5000, 12
@@ -41,9 +41,9 @@ class Counted(str):
 def test_duplicate_names_are_found_in_linear_time():
     names = [Counted(f"gene {i}") for i in range(20_000)]
     Counted.compared = 0
-    check_duplicate_names("d.csv", names)
+    check_names("d.csv", names)
     with refuses(DataError, '"gene 777"'):
-        check_duplicate_names("d.csv", [*names, Counted("gene 777")])
+        check_names("d.csv", [*names, Counted("gene 777")])
     assert Counted.compared < 20_000
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+import rosenblatt.engine as engine
 from rosenblatt.errors import (
     BadCellError,
     DataError,
@@ -42,13 +43,11 @@ from rosenblatt.read.source import (
     HasHead,
     Layout,
     Source,
-    WholeLines,
     batch_bytes,
-    check_column_count,
-    check_duplicate_names,
-    map_in_threads,
+    check_names,
     number_columns,
     read_in_background,
+    whole_lines,
 )
 from rosenblatt.text import plural
 
@@ -101,7 +100,7 @@ def _detect_dialect(name: str, head: bytes, request: tuple[Any, ...]) -> Dialect
     cut = _detect_separator(text) if separator is None else SplitLines(text, separator)
     cells = cut.cells
     if cells is None:  # lines have different numbers of cells: use the first one alone
-        check_column_count(name, _count_cells(text, cut.separator, cut.quote))
+        check_names(name, number_columns(_count_cells(text, cut.separator, cut.quote)))
         line = next(part for part in text.splitlines() if part.strip())
         cells = split_cells(line + b"\n", cut.separator, cut.quote)
     if cells is None:
@@ -254,7 +253,7 @@ def _read_header(source: str, cells: Any) -> tuple[str, ...]:
             ", for example.",
         ) from None
     names = tuple(name or f"column {i}" for i, name in enumerate(names, 1))
-    check_duplicate_names(f"{source}, header", names)
+    check_names(f"{source}, header", names)
     return names
 
 
@@ -269,15 +268,16 @@ def read_whole(source: Source, layout: Layout) -> Any:
     dialect = find_dialect(source, layout)
     table = pa.Table.from_batches(_parse_file(source, dialect, dialect.names))
     types = {name: layout.types[name] for name in dialect.names if name in layout.types}
-    known = _convert(table, types, dialect)
+    columns = _convert(table, types, dialect)
+    unknown = [name for name in dialect.names if name not in types]
 
-    def convert(name: str) -> Any:
-        if name in known:
-            return known[name]
-        return next(convert_to_fitting_types(table.column(name), TYPES, dialect.decimal))[1]
+    def convert(some: slice) -> None:
+        for name in unknown[some]:
+            cells = table.column(name)
+            columns[name] = next(convert_to_fitting_types(cells, TYPES, dialect.decimal))[1]
 
-    columns = map_in_threads(convert, dialect.names)
-    return pa.Table.from_arrays(list(columns), list(dialect.names))
+    engine.in_threads(convert, len(unknown), table.nbytes)
+    return pa.Table.from_arrays([columns[name] for name in dialect.names], list(dialect.names))
 
 
 def read_batches(source: Source, layout: Layout) -> Iterator[Any]:
@@ -375,7 +375,7 @@ def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Ite
             raise DataError(f"{source.name}: {longest}. Look for an unclosed quotation mark.")
         return end
 
-    for data in WholeLines(blocks, cut):
+    for data in whole_lines(blocks, cut):
         if not data.strip(b"\r\n"):
             continue
         try:

@@ -42,8 +42,7 @@ from rosenblatt.read.plan import (
 from rosenblatt.read.source import (
     Layout,
     Source,
-    check_column_count,
-    check_duplicate_names,
+    check_names,
     format_of,
     free_memory,
     map_in_threads,
@@ -116,8 +115,7 @@ def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
             raise DataError(
                 f"{source.name}: a column name is not UTF-8 text; rename the column."
             ) from None
-        check_column_count(source.name, len(names))
-        check_duplicate_names(source.name, names)
+        check_names(source.name, names)
         yield batch
     if batch is None and reader.unify is not None:  # the format has no header
         raise DataError(f"{source.name} is empty.")

@@ -27,7 +27,7 @@ from rosenblatt.errors import (
 from rosenblatt.read.columns import convert, find_types, null_where, split_entries
 from rosenblatt.read.encoding import interleave_columns
 from rosenblatt.read.feed import Batch, Chunk, parse_by_halves, read_labels
-from rosenblatt.read.source import Layout, Source, WholeLines
+from rosenblatt.read.source import Layout, Source, whole_lines
 from rosenblatt.tables import DIGITS, LARGE, find_large, first_changed
 from rosenblatt.text import join_words, quote_column
 
@@ -52,7 +52,7 @@ LIBSVM_LINE = r"^(?:\+?(?P<label>[^\s:]+)(?:\s+|$))?(?:qid:\d+(?:\s+|$))?(?P<ent
 def read_json_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Yield the rows of a JSON lines file in batches."""
     done = 0
-    for lines in WholeLines(source.text(BLOCK)):
+    for lines in whole_lines(source.text(BLOCK)):
         # An end of a line is a blank between values, and an error inside a string.
         lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not lines.strip(BLANKS):
@@ -218,7 +218,7 @@ def _parse_int(text: str) -> int | float:
 def read_libsvm_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Yield the labels and entries of a LIBSVM file in batches, as text."""
     done = 0
-    for lines in WholeLines(source.text(BLOCK)):
+    for lines in whole_lines(source.text(BLOCK)):
         lines = lines.replace(b"\r", b"\n")
         try:
             batch = split_libsvm(lines)[0]

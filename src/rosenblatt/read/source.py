@@ -16,7 +16,7 @@ import threading
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
@@ -101,17 +101,6 @@ class Source:
         size = os.path.getsize(self.path)
         return size if self.compression is None else UNPACKED * size
 
-    def open(self) -> Any:
-        """Open the decompressed bytes as a PyArrow stream, which needs little memory."""
-        try:
-            if self.compression in (None, "gzip", "zstd"):
-                return pa.input_stream(self.path, compression=self.compression)
-            if self.compression == "zip":
-                return pa.PythonFile(zipfile.ZipFile(self.path).open(self.member or ""), "r")
-            return pa.PythonFile((bz2 if self.compression == "bz2" else lzma).open(self.path), "r")
-        except UNREADABLE as error:
-            raise make_open_error(self.name, error) from None
-
     def open_seekable(self) -> Any:
         """Open the decompressed bytes as a seekable file, which Parquet and Arrow need."""
         if self.compression is not None:
@@ -123,7 +112,17 @@ class Source:
 
     def blocks(self, size: int = HEAD) -> Iterator[bytes]:
         """Yield blocks of the decompressed bytes; raise DataError if the file is damaged."""
-        with self.open() as stream:
+        stream: Any
+        try:
+            if self.compression in (None, "gzip", "zstd"):  # in PyArrow, with little memory
+                stream = pa.input_stream(self.path, compression=self.compression)
+            elif self.compression == "zip":
+                stream = zipfile.ZipFile(self.path).open(self.member or "")  # noqa: SIM115
+            else:
+                stream = (bz2 if self.compression == "bz2" else lzma).open(self.path)
+        except UNREADABLE as error:
+            raise make_open_error(self.name, error) from None
+        with stream:
             try:
                 while block := stream.read(size):
                     yield block
@@ -135,18 +134,13 @@ class Source:
 
         Raises DataError if a line is very long, or if the text is not in the encoding.
         """
-        check, blocks = TextCheck(self.name), self.blocks(size)
-        if encoding == "utf-8":
-            return map(check, blocks)
-        decoder = codecs.getincrementaldecoder(encoding)()
-
-        def decode(block: bytes) -> bytes:
-            try:
-                return check(decoder.decode(block, final=not block).encode())
-            except UnicodeError:
-                raise DataError(f"{self.name} is not text in the encoding {encoding}.") from None
-
-        return map(decode, chain(blocks, (b"",)))
+        blocks = self.blocks(size)
+        if encoding != "utf-8":
+            blocks = (part.encode() for part in codecs.iterdecode(blocks, encoding))
+        try:
+            yield from check_text(self.name, blocks)
+        except UnicodeError:
+            raise DataError(f"{self.name} is not text in the encoding {encoding}.") from None
 
     def count_lines(self) -> int:
         """Count the lines; the last line may lack its newline."""
@@ -161,80 +155,79 @@ class Source:
 
         If lines are long, more bytes are read, until there are three lines.
         """
-        check, parts, lines, size = TextCheck(self.name), list[bytes](), 0, 0
-        for block in self.blocks():
-            binary = not parts and is_binary(block)
-            parts.append(block if binary else check(block))
-            lines, size = lines + block.count(b"\n"), len(block)
-            if binary or size < HEAD or lines >= 3:
-                break
-        data = b"".join(parts)
-        end = data.rfind(b"\n")
-        return data[: end + 1] if size == HEAD and end >= 0 else data
+        blocks = self.blocks()
+        first = next(blocks, b"")
+        if is_binary(first):
+            return first
+        parts, lines = list[bytes](), 0
+        for block in check_text(self.name, chain((first,), blocks)):
+            parts.append(block)
+            lines += block.count(b"\n")
+            if lines >= 3 and len(first) == HEAD:
+                data = b"".join(parts)
+                return data[: data.rfind(b"\n") + 1]
+        return b"".join(parts)
 
 
-class TextCheck:
-    """Filter that removes the byte-order mark of a text, and refuses very long lines."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.begun = False
-        self.open = 0  # length of the unfinished line
-        self.lines = 0  # number of finished lines
-
-    def __call__(self, block: bytes) -> bytes:
-        """Return a block without byte-order mark; raise DataError on a very long line."""
-        if not self.begun:
-            block, self.begun = block.removeprefix(codecs.BOM_UTF8), bool(block)
+def check_text(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks of text without byte-order mark; raise DataError on a very long line."""
+    begun, unfinished, lines = False, 0, 0  # length of the unfinished line, number of others
+    for block in blocks:
+        if not begun:
+            block, begun = block.removeprefix(codecs.BOM_UTF8), bool(block)
         for at in range(0, len(block), LONGEST_LINE):
             part = block[at : at + LONGEST_LINE]  # not longer than the longest line
             mark = b"\n" if b"\n" in part else b"\r"
             first, last = part.find(mark), part.rfind(mark)
-            if self.open + (len(part) if first < 0 else first) > LONGEST_LINE:
+            if unfinished + (len(part) if first < 0 else first) > LONGEST_LINE:
                 raise DataError(
-                    f"{self.name}, line {self.lines + 1}: it is longer than {LONGEST_LINE >> 20} "
+                    f"{name}, line {lines + 1}: it is longer than {LONGEST_LINE >> 20} "
                     "MB. Check how the lines end, or save the table as Parquet."
                 )
-            self.open = len(part) - last - 1 + (self.open if last < 0 else 0)
-            self.lines += int(np.count_nonzero(np.frombuffer(part, np.uint8) == ord(mark)))
-        return block
+            unfinished = len(part) - last - 1 + (unfinished if last < 0 else 0)
+            lines += int(np.count_nonzero(np.frombuffer(part, np.uint8) == ord(mark)))
+        if block:
+            yield block
 
 
-class WholeLines:
-    """Iterator that regroups blocks of bytes so that each block consists of whole lines.
+def last_newline(data: bytes) -> int:
+    """Return how many bytes of `data` are whole lines."""
+    return data.rfind(b"\n") + 1
 
-    `rest` holds the bytes after the last whole line.
+
+def whole_lines(
+    blocks: Iterable[bytes],
+    cut: Callable[[bytes], int] = last_newline,
+    rest: list[bytes] | None = None,
+) -> Iterator[bytes]:
+    """Regroup blocks of bytes so that each block consists of whole lines.
+
+    `cut` returns how many bytes are whole lines. The list `rest`, if given, always holds the bytes
+    after the last whole line.
     """
-
-    def __init__(self, blocks: Iterable[bytes], cut: Callable[[bytes], int] | None = None) -> None:
-        self.blocks = blocks
-        self.cut = cut or (lambda data: data.rfind(b"\n") + 1)  # finds the end of the last line
-        self.rest: list[bytes] = []
-
-    def __iter__(self) -> Iterator[bytes]:
-        for block in self.blocks:
-            self.rest.append(block)
-            if b"\n" in block or b"\r" in block:  # else joining would copy a long line each time
-                data = b"".join(self.rest)
-                end = self.cut(data)
-                self.rest = [data[end:]]
-                if end:
-                    yield data[:end]
-        last, self.rest = b"".join(self.rest), []
-        if last:
-            yield last
+    rest = [] if rest is None else rest
+    for block in blocks:
+        rest.append(block)
+        if b"\n" in block or b"\r" in block:  # else joining would copy a long line each time
+            data = b"".join(rest)
+            end = cut(data)
+            rest[:] = [data[end:]]
+            if end:
+                yield data[:end]
+    last = b"".join(rest)
+    rest.clear()
+    if last:
+        yield last
 
 
-def check_column_count(name: str, columns: int) -> None:
-    """Raise DataError if a table has too many columns."""
-    if columns > MOST_COLUMNS:
+def check_names(name: str, columns: Sequence[str]) -> None:
+    """Raise DataError if a table has too many columns, or two with the same name."""
+    if len(columns) > MOST_COLUMNS:
         advice = "Check how its rows end, or write the nonzero values as LIBSVM"
-        raise DataError(f"{name} has {columns:,} columns, more than {MOST_COLUMNS:,}. {advice}.")
-
-
-def check_duplicate_names(name: str, names: Iterable[str]) -> None:
-    """Raise DataError if two columns of a table have the same name."""
-    again = [name for name, count in Counter(names).items() if count > 1]
+        raise DataError(
+            f"{name} has {len(columns):,} columns, more than {MOST_COLUMNS:,}. {advice}."
+        )
+    again = [column for column, count in Counter(columns).items() if count > 1]
     if again:
         raise DataError(
             f'{name}: two columns have the name "{min(again)}". Give each column its own name.'
@@ -378,7 +371,7 @@ def find_table_in_zip(path: str, name: str) -> str:
     return tables[0].filename
 
 
-CGROUP = Path("/sys/fs/cgroup")
+CGROUP, OWN_CGROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 LEAST, MOST = 1 << 18, 1 << 23  # bytes per batch; larger batches exceed the cache
 SHARE = 256  # a batch gets 1/256 of the free memory; several are in memory at once
 
@@ -392,13 +385,16 @@ def batch_bytes() -> int:
 def free_memory() -> int | None:
     """Return the free memory in bytes, within container and process limits; None if unknown."""
     left = []
-    available = _fields("/proc/meminfo").get("MemAvailable")
+    available = _number("/proc/meminfo", "MemAvailable:")
     if available is not None:
         left.append(1024 * available)
     else:
         with suppress(AttributeError, ValueError, OSError):
             left.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for line in _lines("/proc/self/cgroup"):  # limits of the control groups
+    groups = ""
+    with suppress(OSError, UnicodeError):
+        groups = OWN_CGROUPS.read_text()
+    for line in groups.splitlines():  # limits of the control groups
         _, kinds, name = [*line.split(":", 2), "", ""][:3]
         if kinds and "memory" not in kinds.split(","):
             continue
@@ -407,32 +403,27 @@ def free_memory() -> int | None:
             top, limit, usage = top / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
         folder = top / name.lstrip("/")
         for place in (folder, *folder.parents):
-            most, used = ([*_lines(place / file), ""][0] for file in (limit, usage))
-            if most.isdigit() and used.isdigit():
-                files = _fields(place / "memory.stat").get("inactive_file", 0)
-                left.append(int(most) - int(used) + files)  # cached files count as free
+            most, used = _number(place / limit), _number(place / usage)
+            if most is not None and used is not None:
+                files = _number(place / "memory.stat", "inactive_file")
+                left.append(most - used + (files or 0))  # cached files count as free
             if place == top:
                 break
     with suppress(ImportError):  # not available on all systems
         import resource
 
-        status = _fields("/proc/self/status")
-        for kind, name in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        for kind, name in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
             if (bound := resource.getrlimit(kind)[0]) != resource.RLIM_INFINITY:
-                left.append(bound - 1024 * status.get(name, 0))
+                left.append(bound - 1024 * (_number("/proc/self/status", name) or 0))
     return max(0, min(left)) if left else None
 
 
-def _lines(path: str | Path) -> list[str]:
-    try:
-        return Path(path).read_text().splitlines()
-    except (OSError, UnicodeError):
-        return []
-
-
-def _fields(path: str | Path) -> dict[str, int]:
-    words = (line.replace(":", " ").split() for line in _lines(path))
-    return {w[0]: int(w[1]) for w in words if len(w) > 1 and w[1].isdigit()}
+def _number(path: str | Path, name: str = "") -> int | None:
+    """Read the integer at the beginning of a file, or after `name`; None if there is none."""
+    with suppress(OSError, UnicodeError):
+        found = re.search(rf"^{name}\s*(\d+)", Path(path).read_text(), re.MULTILINE)
+        return None if found is None else int(found[1])
+    return None
 
 
 # Reading in other threads.
@@ -441,7 +432,6 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 READY = 2  # maximum number of items made in advance
-POLL_SECONDS = 0.05
 
 
 def read_in_background(
@@ -461,27 +451,20 @@ def read_in_background(
     made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(ready)
     enough = threading.Event()
 
-    def put(item: T | None, error: BaseException | None = None) -> bool:
-        while not enough.is_set():
-            try:
-                made.put((item, error), timeout=POLL_SECONDS)
-                return True
-            except queue.Full:
-                continue
-        return False
-
     def make() -> None:
+        end: BaseException = StopIteration()
         try:
             for item in items:
-                if not put(item):
+                made.put((item, None))
+                if enough.is_set():
                     break
-            else:
-                put(None, StopIteration())
         except BaseException as error:
-            put(None, error)
+            end = error
         finally:
             if isinstance(items, Generator):
                 items.close()  # in the thread that runs it
+            if not enough.is_set():
+                made.put((None, end))
 
     maker = threading.Thread(target=make, daemon=True)
     maker.start()
@@ -502,6 +485,8 @@ def read_in_background(
             yield item  # type: ignore[misc]
     finally:
         enough.set()
+        while not made.empty():  # the thread may be waiting for a free place
+            made.get_nowait()
         # The cleanup may run in that thread.
         if idle is None and maker is not threading.current_thread():
             maker.join()

@@ -42,10 +42,10 @@ from rosenblatt.read.plan import (
 from rosenblatt.read.source import (
     Layout,
     Source,
-    TextCheck,
-    WholeLines,
+    check_text,
     format_of,
     is_binary,
+    whole_lines,
 )
 from rosenblatt.text import join_words, plural, quote_column
 
@@ -107,7 +107,7 @@ class LineStream:
     def __init__(self, path: str, follow: bool = False, growing: bool = False) -> None:
         self.name = "standard input" if path == "-" else path
         self.follow, self.growing = follow, growing
-        self.place, self.lines = Place(), WholeLines(())
+        self.place, self.rest = Place(), list[bytes]()
         try:
             if path != "-" and os.path.isdir(path):
                 raise IsADirectoryError
@@ -120,9 +120,10 @@ class LineStream:
 
             fcntl.fcntl(self.fd, fcntl.F_SETPIPE_SZ, PIPE)
         self.packed: Source | None = None
+        blocks = iter(self._bytes, b"")
         if self.regular and path != "-" and (source := Source.find(path)).compression is not None:
-            self.packed, self.blocks = source, source.blocks(CHUNK)
-        self.check = TextCheck(self.name)
+            self.packed, blocks = source, source.blocks(CHUNK)
+        self.blocks = check_text(self.name, blocks)
         self.first = b""
         self.tail = b""
         self.returns: bool | None = None  # whether lines end with \r alone; None: unknown
@@ -160,9 +161,9 @@ class LineStream:
 
     def go_to(self, place: Place, expected: str) -> None:
         """Skip to the place of a checkpoint; raise DataError if bytes before it have changed."""
-        left = place.bytes
+        left, follow, self.follow = place.bytes, self.follow, False
         while left > 0:
-            block = self.first or self._read(now=True)
+            block = self.first or self._read()
             if not block:
                 raise DataError(
                     f"{self.name} ends before the place where the checkpoint was made; "
@@ -171,6 +172,7 @@ class LineStream:
             self.first = block[left:]
             self._remember(block[:left])
             left -= len(block[:left])
+        self.follow = follow
         if self.checksum() != expected:
             raise DataError(
                 f"{self.name} is not the stream that the checkpoint was made on; "
@@ -184,11 +186,10 @@ class LineStream:
     def chunks(self, begin: Place, every: int | None) -> Iterator[Chunk]:
         """Yield the lines from `begin` on in chunks, split at multiples of `every` lines."""
         first, self.first = self.first, b""
-        blocks = chain((first,), iter(self._read, b""))
-        self.place, self.lines = begin, WholeLines(blocks)
-        for data in self.lines:
+        self.place, blocks = begin, chain((first,), iter(self._read, b""))
+        for data in whole_lines(blocks, rest=self.rest):
             if self.growing and not data.endswith(b"\n"):
-                self.lines.rest = [data]
+                self.rest.append(data)
                 return
             for chunk in _cut_at_multiples(Chunk(data, self.place), every):
                 yield chunk
@@ -197,7 +198,7 @@ class LineStream:
     @property
     def unfinished(self) -> Place | None:
         """Place where an unfinished last line begins; None if all lines are complete."""
-        return self.place if any(self.lines.rest) else None
+        return self.place if any(self.rest) else None
 
     def update_checksum(self, chunk: Chunk) -> None:
         """Include a processed chunk in the checksum."""
@@ -206,20 +207,20 @@ class LineStream:
     def _remember(self, data: bytes) -> None:
         self.tail = (self.tail + data)[-TAIL:] if len(data) < TAIL else data[-TAIL:]
 
-    def _read(self, now: bool = False) -> bytes:
+    def _read(self) -> bytes:
         """Return the next bytes; replace lone carriage returns by newlines."""
-        block = self.check(self._bytes(now) if self.packed is None else next(self.blocks, b""))
+        block = next(self.blocks, b"")
         if self.returns is None and (end := re.search(rb"\r(?=[^\n])|\n", block)):
             self.returns = end[0] == b"\r"
         return block.replace(b"\r", b"\n") if self.returns else block
 
-    def _bytes(self, now: bool) -> bytes:
+    def _bytes(self) -> bytes:
         while True:
             try:
                 block = os.read(self.fd, CHUNK)
             except OSError as error:
                 raise OpenError(f"cannot read {self.name}: {error.strerror}.") from None
-            if block or now or not (self.follow and self.regular):
+            if block or not (self.follow and self.regular):
                 return block
             if os.fstat(self.fd).st_size < os.lseek(self.fd, 0, os.SEEK_CUR):
                 raise DataError(f"{self.name} became shorter while it was being followed.")
