@@ -10,8 +10,7 @@ from pathlib import Path
 from rosenblatt.errors import DataError
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_whole
-from rosenblatt.read.feed import Chunk, Place
-from rosenblatt.read.lines import JsonFeed
+from rosenblatt.read.feed import Chunk, JsonFeed, Place
 
 REST = b'{"a": 1, "y": "no"}\n'
 NESTED = b'{"a": [1, {"b": null}, []], "c": {"d": "e\\"}, "y": "no"}\n'

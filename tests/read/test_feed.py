@@ -13,9 +13,8 @@ from rosenblatt.cli.stream import predict_and_learn
 from rosenblatt.cli.streamoutput import format_predictions
 from rosenblatt.online import OnlinePerceptron
 from rosenblatt.online.raw import reject_invalid
-from rosenblatt.read import lines
-from rosenblatt.read.feed import Chunk, Place
-from rosenblatt.read.lines import JsonFeed
+from rosenblatt.read import feed as feeds
+from rosenblatt.read.feed import Chunk, JsonFeed, Place
 
 NUMBERS = st.one_of(
     st.integers(-100, 100),
@@ -57,7 +56,7 @@ def in_one_go(batches):
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    monkeypatch.setattr(lines, "FEW_LINES", 2)
+    monkeypatch.setattr(feeds, "FEW_LINES", 2)
 
 
 PLAIN = {"a": 1.5, "b": 2, "y": "yes"}
@@ -145,7 +144,7 @@ def test_lines_with_ignored_text_are_parsed_together():
 
 
 def test_many_lines_of_text_are_not_parsed_twice(monkeypatch):
-    monkeypatch.setattr(lines, "MANY_LINES", 8)
+    monkeypatch.setattr(feeds, "MANY_LINES", 8)
     rows = [{"a": i, "t": "red", "y": i % 2} for i in range(20)]
     assert in_one_go(same(rows)) == [(20, False)]
 
@@ -186,7 +185,7 @@ def test_very_many_keys_give_the_same_rows_singly_and_together():
 
 
 def test_runs_of_lines_of_every_length_give_the_same_rows(monkeypatch):
-    monkeypatch.setattr(lines, "FEW_LINES", 8)
+    monkeypatch.setattr(feeds, "FEW_LINES", 8)
     rng, others = np.random.default_rng(1), [*OTHERS.values(), *FITTING.values()]
     rows = [
         {"a": x, "b": i % 5, "y": "no" if x > 0 else "yes"}

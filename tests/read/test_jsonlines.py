@@ -12,8 +12,8 @@ from facts import refuses
 from rosenblatt.errors import DataError
 from rosenblatt.read import Source
 from rosenblatt.read.data import read_batches, read_whole
-from rosenblatt.read.feed import Chunk, Place
-from rosenblatt.read.lines import BLOCK, JsonFeed
+from rosenblatt.read.feed import Chunk, JsonFeed, Place
+from rosenblatt.read.lines import BLOCK
 
 LINE = b'{"a": 1, "b": 0.5, "y": "yes"}\n'
 NOT_ONE_OBJECT = {

@@ -41,8 +41,7 @@ from rosenblatt.online import OnlinePerceptron
 from rosenblatt.online.raw import columns_of_feed, reject_invalid
 from rosenblatt.online.rows import NOT_A_LABEL, Block
 from rosenblatt.read import Layout
-from rosenblatt.read.feed import Batch, Kinds, Place, describe_kinds, parse_label
-from rosenblatt.read.lines import JsonFeed
+from rosenblatt.read.feed import Batch, JsonFeed, Kinds, Place, describe_kinds, parse_label
 from rosenblatt.read.plan import ColumnOptions
 from rosenblatt.read.source import map_in_threads
 from rosenblatt.read.streams import (

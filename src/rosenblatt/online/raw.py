@@ -22,10 +22,17 @@ from rosenblatt.read.columns import (
     Number,
     Words,
 )
-from rosenblatt.read.csv import CsvFeed
 from rosenblatt.read.encoding import Encoding
-from rosenblatt.read.feed import Batch, Kinds, encode_value, encode_values
-from rosenblatt.read.lines import ENTRIES, LABEL, JsonFeed, LibsvmFeed
+from rosenblatt.read.feed import (
+    Batch,
+    CsvFeed,
+    JsonFeed,
+    Kinds,
+    LibsvmFeed,
+    encode_value,
+    encode_values,
+)
+from rosenblatt.read.lines import ENTRIES, LABEL
 from rosenblatt.read.source import number_columns
 from rosenblatt.read.streams import Feed
 from rosenblatt.tables import LARGE, is_missing
@@ -157,8 +164,8 @@ def reject_invalid(
 
     `known` are the labels known so far. Returns the batch and the kinds of all columns seen so far.
     """
-    labels = Labels(known)
-    if batch.X is not None and batch.raw:
+    labels, raw = Labels(known), isinstance(feed, JsonFeed)  # raw: kinds are found as rows come
+    if batch.X is not None and raw:
         found = {str(name): kinds.get(str(name), "number") for name in batch.names}
         if set(found.values()) == {"number"}:
             kinds = kinds if found.keys() <= kinds.keys() else {**kinds, **found}
@@ -186,7 +193,7 @@ def reject_invalid(
     rows, reasons = [], {}
     for at, x, y in batch.rows:
         try:
-            row = encode(x) if batch.raw else plain_row(x)
+            row = encode(x) if raw else plain_row(x)
             labels = labels if y is None else labels.learn(y)
             rows.append((at, row, y))
         except ValueError as error:

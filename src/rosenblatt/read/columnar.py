@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.errors import BadCellError, DataError, WriteError, error_line
 from rosenblatt.files import replacing
-from rosenblatt.read.columns import as_numbers, normalize_types, split_entries
-from rosenblatt.read.feed import Batch, Kinds, RowChunk, read_columns
+from rosenblatt.read.columns import normalize_types, split_entries
 from rosenblatt.read.lines import ENTRIES
 from rosenblatt.read.source import (
     UNREADABLE,
@@ -201,20 +200,6 @@ def find_size(source: Source, kind: str) -> int | None:
         shape, _, dtype, _ = read_npy_header(source)
         return math.prod(shape) * dtype.itemsize
     return None
-
-
-@dataclass(frozen=True)
-class ArrowFeed:
-    """Reader of a Parquet file that is processed as a stream of rows."""
-
-    target: str
-    features: tuple[str, ...]
-    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
-
-    def read(self, chunk: RowChunk) -> list[Batch]:
-        """Read the rows of a chunk as a single batch."""
-        lines = np.arange(chunk.count)
-        return [read_columns(self, Batch(chunk), chunk.batch, lines, as_numbers)]
 
 
 # Conversion of text files to Parquet.

@@ -7,7 +7,7 @@ import csv as standard
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,7 @@ from rosenblatt.read.columns import (
     convert_column,
     convert_to_fitting_types,
     find_types,
-    flatten,
-    null_where,
-    read_numbers,
 )
-from rosenblatt.read.feed import NOT_UTF8, Batch, Chunk, Kinds, parse_by_halves, read_columns
 from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
@@ -451,49 +447,3 @@ def _ragged_row_error(
         advice = Parameter("encoding", "latin-1")
         rest = Message(rest, " It is not UTF-8 text: give ", advice, ", for example.")
     return FileRowError(source.name, done + row.number - skip, rest)
-
-
-@dataclass(frozen=True)
-class CsvFeed:
-    """Reader of the rows of a CSV stream."""
-
-    names: tuple[str, ...]  # of all columns
-    target: str
-    features: tuple[str, ...]
-    separator: str = ","
-    quote: str | None = '"'
-    decimal: str = "."
-    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
-
-    def read(self, chunk: Chunk) -> list[Batch]:
-        """Read the rows of a chunk, and find the lines that cannot be parsed."""
-        reasons: dict[int, str] = {}
-        tables = list(parse_by_halves(chunk, self.parse, reasons))
-        batch = Batch(chunk).with_bad_lines(reasons)
-        if not tables:
-            return [batch]
-        positions = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
-        table = pa.concat_tables([table for _, table in tables])
-        y = null_where(pc.utf8_trim_whitespace(flatten(table.column(self.target))), MISSING)
-        table = table.set_column(table.num_columns - 1, self.target, y)
-        to_numbers = functools.partial(read_numbers, decimal=self.decimal)
-        return [read_columns(self, batch, table, positions, to_numbers)]
-
-    def parse(self, chunk: Chunk) -> Any:
-        """Parse lines as a table; raise ValueError unless each line is one row."""
-        columns = list(dict.fromkeys([*self.features, self.target]))
-        try:
-            dialect = Dialect(self.separator, self.quote, False, self.names)
-            table = parse(dialect, chunk.data, columns, pa.string())
-        except pa.ArrowInvalid as error:
-            text = str(error)
-            if "UTF8" in text:
-                raise ValueError(NOT_UTF8) from None
-            length = re.search(r"Expected (\d+) columns, got (\d+)", text)
-            if length is None:
-                raise
-            cells = plural(int(length[2]), "cell")
-            raise ValueError(f"{cells} instead of {length[1]}") from None
-        if table.num_rows != chunk.count:
-            raise ValueError("it is not one row")
-        return table

@@ -46,7 +46,6 @@ from rosenblatt.read.source import (
     format_of,
     free_memory,
     map_in_threads,
-    read_in_background,
 )
 from rosenblatt.tables import PROMISED
 from rosenblatt.text import join_words, plural, quote_column, shorten
@@ -67,36 +66,34 @@ AdjustPlan = Callable[[Plan], Plan]  # replaces the plan that was found
 
 
 class Reader(NamedTuple):
-    """Functions that read files of one format."""
+    """Functions that read files of one format.
+
+    All of them get the file and its layout. Batches have the column types that the layout gives.
+    """
 
     batches: Callable[[Source, Layout], Iterator[Any]]
-    unify: Callable[[Source, Iterable[Any]], Any] | None = None  # finds the schema of all batches
-    conform: Callable[[Source, Any, Any], Any] | None = None  # casts a batch to that schema
-    schema: Callable[[Source, Layout], Any] | None = None  # finds the schema in another way
+    # Of text, whose types are known only at the end:
     whole: Callable[[Source, Layout], Any] | None = None  # reads all rows, checks column names
+    schema: Callable[[Source, Layout], Any] | None = None
 
 
 READERS = {
-    "CSV": Reader(csv.read_batches, schema=csv.read_schema, whole=csv.read_whole),
+    "CSV": Reader(csv.read_batches, csv.read_whole, csv.read_schema),
+    "JSON lines": Reader(lines.read_json_batches, lines.read_json, lines.read_json_schema),
+    "LIBSVM": Reader(lines.read_libsvm_batches, lines.read_libsvm, lines.read_libsvm_schema),
     "Parquet": Reader(columnar.parquet_batches),
     "Arrow": Reader(columnar.arrow_batches),
-    "JSON lines": Reader(lines.read_json_batches, lines.unify_json, lines.conform_json),
-    "LIBSVM": Reader(lines.read_libsvm_batches, lines.unify_libsvm, lines.conform_libsvm),
     "NumPy": Reader(columnar.npy_batches),
 }
 
 
 def read_whole(source: Source, layout: Layout = Layout()) -> Any:
     """Read a whole file as an Arrow table."""
-    reader = READERS[format_of(source, layout)]
-    if reader.whole is not None:
-        table = reader.whole(source, layout)
+    whole = READERS[format_of(source, layout)].whole
+    if whole is not None:
+        table = whole(source, layout)
     else:
-        batches = list(read_batches(source, layout))
-        if reader.unify is not None and reader.conform is not None:
-            schema = reader.unify(source, batches)
-            batches = [reader.conform(source, batch, schema) for batch in batches]
-        table = pa.Table.from_batches(batches)
+        table = pa.Table.from_batches(read_batches(source, layout))
     if table.num_rows == 0:
         raise DataError(f"{source.name} has no rows, only the names of columns.")
     return table.combine_chunks()
@@ -107,8 +104,7 @@ def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
 
     Raises DataError on duplicate column names or too many columns.
     """
-    batch, reader = None, READERS[format_of(source, layout)]
-    for batch in reader.batches(source, layout):
+    for batch in READERS[format_of(source, layout)].batches(source, layout):
         try:
             names = batch.schema.names
         except UnicodeError:
@@ -117,25 +113,19 @@ def read_batches(source: Source, layout: Layout = Layout()) -> Iterator[Any]:
             ) from None
         check_names(source.name, names)
         yield batch
-    if batch is None and reader.unify is not None:  # the format has no header
-        raise DataError(f"{source.name} is empty.")
 
 
 def read_schema(source: Source, layout: Layout = Layout()) -> Any:
     """Return the column names and types of a file, using little memory."""
-    reader = READERS[format_of(source, layout)]
-    if reader.schema is not None:
-        return reader.schema(source, layout)
-    if reader.unify is not None:
-        return reader.unify(source, read_in_background(read_batches(source, layout)))
-    return next(read_batches(source, layout)).schema
+    schema = READERS[format_of(source, layout)].schema
+    return next(read_batches(source, layout)).schema if schema is None else schema(source, layout)
 
 
 def read_uniform_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Yield the rows of a file in batches that have the same column types."""
-    if READERS[format_of(source, layout)].unify is None:
-        return read_batches(source, layout)
-    return FileTable.of(source, layout).batches()  # reads the file twice
+    if format_of(source, layout) in ("JSON lines", "LIBSVM"):
+        return FileTable.of(source, layout).batches()  # reads the file twice
+    return read_batches(source, layout)
 
 
 def read_column_names(source: Source, layout: Layout) -> list[str]:
@@ -181,12 +171,9 @@ class FileTable:
     def batches(self) -> Iterator[Any]:
         """Yield the rows as Arrow batches."""
         if self.stored is not None:
-            yield from read_batches(self.stored, Layout(".parquet"))
-            return
+            return read_batches(self.stored, Layout(".parquet"))
         types = dict(zip(self.schema.names, self.schema.types, strict=True))
-        conform = READERS[format_of(self.source, self.layout)].conform
-        for batch in read_batches(self.source, replace(self.layout, types=types)):
-            yield batch if conform is None else conform(self.source, batch, self.schema)
+        return read_batches(self.source, replace(self.layout, types=types))
 
     def each(self, work: Callable[[Any], T]) -> Iterator[T]:
         """Apply a function to each batch in other threads; yield the results in order.

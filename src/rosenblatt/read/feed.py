@@ -1,4 +1,4 @@
-"""Chunks of a stream, and their rows, labels and bad lines."""
+"""Chunks of a stream, and the readers of their rows, labels and bad lines."""
 
 from __future__ import annotations
 
@@ -6,21 +6,41 @@ import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rosenblatt.errors import Message, Parameter, error_line, quote
-from rosenblatt.read.columns import MISSING, NUMBER, STOP_WORDS, flatten
+from rosenblatt.errors import (
+    BadCellError,
+    Message,
+    Parameter,
+    UsageError,
+    error_line,
+    quote,
+    with_column,
+)
+from rosenblatt.read import csv
+from rosenblatt.read.columns import (
+    MISSING,
+    NUMBER,
+    STOP_WORDS,
+    as_numbers,
+    flatten,
+    null_where,
+    read_numbers,
+    split_entries,
+)
 from rosenblatt.read.encoding import interleave_columns
+from rosenblatt.read.lines import ENTRIES, LABEL, parse_json, parse_object, split_libsvm
 from rosenblatt.rowformats import LONGEST_SQUARED
 from rosenblatt.tables import LARGE, PROMISED, is_changed, is_changed_text, is_missing
-from rosenblatt.text import join_words, quote_column, shorten
+from rosenblatt.text import join_words, plural, quote_column, shorten
 
 Kinds = Mapping[str, str]  # column -> "number", "flag", "category" or "text"
 T = TypeVar("T")
@@ -32,6 +52,10 @@ LETTERS = 200  # maximum length of the reason why a line is bad
 LONG = 4  # words: a first value with as many makes a text column, with fewer a category
 FLAGS = {"true": 1.0, "false": 0.0}
 IS_NUMBER = re.compile(NUMBER)
+# Lines of JSON.
+FEW_LINES = 32  # fewer lines are parsed one by one
+MANY_LINES = 1024  # if there are more, the first and the last lines are tried before all are parsed
+JSON_LABELS = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())
 KIND_WORDS = {"category": "a category", "text": "words", "flag": "true or false"}
 
 
@@ -228,7 +252,6 @@ class Batch:
     names: tuple[Hashable, ...] = ()  # of the columns of X
     rows: list[tuple[int, dict[Hashable, Any], Any]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
-    raw: bool = False  # whether the kinds of the columns are still to be decided
 
     def with_bad_lines(self, reasons: Mapping[int, str], **changes: Any) -> Batch:
         """Return a copy with additional bad lines and changes to other fields."""
@@ -361,3 +384,185 @@ def parse_label(text: str) -> Any:
         with suppress(ValueError):
             return kind(text)
     return text
+
+
+# Readers of a stream, one for each format.
+
+
+@dataclass(frozen=True)
+class CsvFeed:
+    """Reader of the rows of a CSV stream."""
+
+    names: tuple[str, ...]  # of all columns
+    target: str
+    features: tuple[str, ...]
+    separator: str = ","
+    quote: str | None = '"'
+    decimal: str = "."
+    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
+
+    def read(self, chunk: Chunk) -> list[Batch]:
+        """Read the rows of a chunk, and find the lines that cannot be parsed."""
+        reasons: dict[int, str] = {}
+        tables = list(parse_by_halves(chunk, self.parse, reasons))
+        batch = Batch(chunk).with_bad_lines(reasons)
+        if not tables:
+            return [batch]
+        positions = np.concatenate([at + np.arange(table.num_rows) for at, table in tables])
+        table = pa.concat_tables([table for _, table in tables])
+        y = null_where(pc.utf8_trim_whitespace(flatten(table.column(self.target))), MISSING)
+        table = table.set_column(table.num_columns - 1, self.target, y)
+        to_numbers = functools.partial(read_numbers, decimal=self.decimal)
+        return [read_columns(self, batch, table, positions, to_numbers)]
+
+    def parse(self, chunk: Chunk) -> Any:
+        """Parse lines as a table; raise ValueError unless each line is one row."""
+        columns = list(dict.fromkeys([*self.features, self.target]))
+        try:
+            dialect = csv.Dialect(self.separator, self.quote, False, self.names)
+            table = csv.parse(dialect, chunk.data, columns, pa.string())
+        except pa.ArrowInvalid as error:
+            text = str(error)
+            if "UTF8" in text:
+                raise ValueError(NOT_UTF8) from None
+            length = re.search(r"Expected (\d+) columns, got (\d+)", text)
+            if length is None:
+                raise
+            cells = plural(int(length[2]), "cell")
+            raise ValueError(f"{cells} instead of {length[1]}") from None
+        if table.num_rows != chunk.count:
+            raise ValueError("it is not one row")
+        return table
+
+
+@dataclass(frozen=True)
+class ArrowFeed:
+    """Reader of a Parquet file that is processed as a stream of rows."""
+
+    target: str
+    features: tuple[str, ...]
+    kinds: Kinds = field(default_factory=dict)  # of the features that are not numeric
+
+    def read(self, chunk: RowChunk) -> list[Batch]:
+        """Read the rows of a chunk as a single batch."""
+        lines = np.arange(chunk.count)
+        return [read_columns(self, Batch(chunk), chunk.batch, lines, as_numbers)]
+
+
+@dataclass(frozen=True)
+class JsonFeed:
+    """Reader of the rows of a stream of JSON lines; a null is a missing value."""
+
+    target: str
+    ignore: tuple[str, ...] = ()
+
+    def read(self, chunk: Chunk) -> list[Batch]:
+        """Return the rows of a chunk in batches; a batch that has only numbers is one array.
+
+        A chunk with other values is split into halves, down to lines that are read one by one. All
+        lines of a large chunk are read one by one if its first and last lines have other values.
+        """
+        n = chunk.count
+        if n >= MANY_LINES:
+            ends = chunk.split(FEW_LINES)[0], chunk.split(n - FEW_LINES)[1]
+            if all(self._read_table(end) is None for end in ends):
+                return [self.read_rows(chunk)]
+        batch = self._read_table(chunk) if n >= FEW_LINES else None
+        if batch is not None or n < 2 * FEW_LINES:
+            return [batch or self.read_rows(chunk)]
+        return [batch for half in chunk.split(n // 2) for batch in self.read(half)]
+
+    def _read_table(self, chunk: Chunk) -> Batch | None:
+        """Read lines as one array of numbers; return None if a value would be lost or changed."""
+        # Every line is one flat object if exactly one object begins and ends in each line.
+        data, ends = chunk.data, chunk.ends
+        marks = np.frombuffer(data, dtype=np.uint8)
+        for at in (np.flatnonzero(marks == mark) for mark in b"{}"):
+            if len(at) != len(ends) or (at >= ends).any() or (at[1:] < ends[:-1]).any():
+                return None
+        if b"[" in data:
+            return None
+        try:
+            data.decode()
+            found = parse_json(data)
+        except (UnicodeDecodeError, pa.ArrowException):
+            return None
+        columns = {name: found.column(name).combine_chunks() for name in found.column_names}
+        y = columns.pop(self.target, pa.nulls(chunk.count))
+        # The first value decides the kind of a column, which is unknown until there is one.
+        used = {n: v for n, v in columns.items() if n not in self.ignore and v.null_count < len(v)}
+        if not used or y.type not in JSON_LABELS:
+            return None
+        if any(v.type not in (pa.int64(), pa.float64()) for v in used.values()):
+            return None
+        if y.type == pa.float64():  # as labels, the integer 1 and the float 1.0 differ
+            keys = {json.dumps(self.target, ensure_ascii=how) for how in (False, True)}
+            integer = rf"(?:{'|'.join(map(re.escape, keys))})\s*:\s*-?\d+\s*[,}}]"
+            if re.search(integer.encode(), data):
+                return None
+        X, squares = interleave_columns([v.fill_null(0).to_numpy() for v in used.values()])
+        if not squares < LARGE**2:  # a number may be too large, or rounded
+            return None
+        lines, names = np.arange(len(X)), tuple(used)
+        return Batch(chunk, X, read_labels(y, str), lines, names)
+
+    def read_rows(self, chunk: Chunk) -> Batch:
+        """Return the rows of a chunk, parsed line by line, and the reasons for bad lines."""
+        rows, reasons = [], {}
+        for at, line in enumerate(chunk.lines):
+            if not line.strip():
+                continue
+            try:
+                x = parse_object(line)
+                y = x.pop(self.target, None)
+                if isinstance(y, list | dict):
+                    raise ValueError(f"{quote(y)} is not a label")
+                row: dict[Hashable, Any] = {
+                    name: v for name, v in x.items() if v is not None and name not in self.ignore
+                }
+                rows.append((at, row, y))
+            except (ValueError, OverflowError) as error:
+                reasons[at] = str(error)
+        return Batch(chunk).with_bad_lines(reasons, rows=rows)
+
+    def check_target(self, some_lines: Iterable[bytes]) -> None:
+        """Raise UsageError if no line has the target column."""
+        keys: dict[str, None] = {}
+        for line in some_lines:
+            with suppress(ValueError):
+                x = parse_object(line)
+                if self.target in x:
+                    return
+                keys.update(dict.fromkeys(x))
+        if keys:
+            raise UsageError(
+                with_column("target", self.target),
+                f": there is no {quote_column(self.target)}; the columns are "
+                f"{join_words(list(keys), most=8)}.",
+            )
+
+
+@dataclass(frozen=True)
+class LibsvmFeed:
+    """Reader of a LIBSVM stream; rows without a label are predicted but not trained on."""
+
+    def read(self, chunk: Chunk) -> list[Batch]:
+        """Read the rows of a chunk, with indices as the names of features."""
+        reasons: dict[int, str] = {}
+        parts = parse_by_halves(chunk, self._parse, reasons)
+        rows = [(first + at, x, y) for first, part in parts for at, x, y in part]
+        return [Batch(chunk).with_bad_lines(reasons, rows=rows)]
+
+    def _parse(self, chunk: Chunk) -> list[tuple[int, dict[Hashable, Any], Any]]:
+        batch, positions = split_libsvm(chunk.data)
+        try:
+            index, value, row, n = split_entries(batch.column(ENTRIES), ENTRIES)
+        except BadCellError as error:
+            raise ValueError(error.what) from None
+        ends = np.cumsum(np.bincount(row, minlength=n)).tolist() if n else []
+        labels = read_labels(batch.column(LABEL)).tolist() if n else []
+        index, value = index.tolist(), value.tolist()
+        return [
+            (int(at), dict(zip(index[begin:end], value[begin:end], strict=True)), label)
+            for at, begin, end, label in zip(positions, [0, *ends], ends, labels, strict=False)
+        ]

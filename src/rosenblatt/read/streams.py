@@ -17,20 +17,23 @@ from typing import Any, TypeVar
 
 from rosenblatt.errors import DataError, Message, OpenError, Parameter, UsageError, make_open_error
 from rosenblatt.read import csv
-from rosenblatt.read.columnar import ArrowFeed, parquet_batches
+from rosenblatt.read.columnar import parquet_batches
 from rosenblatt.read.columns import is_date_or_time, is_text
-from rosenblatt.read.csv import CsvFeed
 from rosenblatt.read.feed import (
     FLAGS,
+    ArrowFeed,
     Chunk,
+    CsvFeed,
+    JsonFeed,
     Kinds,
+    LibsvmFeed,
     Place,
     RowChunk,
     describe_kinds,
     kind_of,
     parse_by_halves,
 )
-from rosenblatt.read.lines import LABEL, JsonFeed, LibsvmFeed, parse_object
+from rosenblatt.read.lines import LABEL, parse_object
 from rosenblatt.read.plan import (
     USUAL_TARGETS,
     ColumnOptions,
