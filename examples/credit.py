@@ -12,7 +12,7 @@ import pyarrow.csv
 
 import rosenblatt as rb
 from rosenblatt.cli import run
-from rosenblatt.read.credit import credit
+from rosenblatt.experiments import credit
 
 
 def main(file=None):

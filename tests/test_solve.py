@@ -20,7 +20,7 @@ from rosenblatt.cli import run
 from rosenblatt.clock import Deadline, Reporter
 from rosenblatt.errors import DataError, UsageError
 from rosenblatt.examples import Examples
-from rosenblatt.read.credit import credit
+from rosenblatt.experiments import credit
 from rosenblatt.strategy import TrainingOptions, train_model
 
 XOR = [[0, 0], [0, 1], [1, 0], [1, 1]]

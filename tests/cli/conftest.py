@@ -14,7 +14,7 @@ from outputs import check_output
 
 from rosenblatt.cli import run
 from rosenblatt.cli.shared import Console
-from rosenblatt.read.credit import credit
+from rosenblatt.experiments import credit
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 from installed import PROGRAM
 
 from rosenblatt.cli import COMMANDS, KINDS, rosenblatt, run
-from rosenblatt.read.credit import credit
+from rosenblatt.experiments import credit
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from case_counts import count_cases, n_cases
 
-from rosenblatt.read.credit import credit
+from rosenblatt.experiments import credit
 
 # Plain Python instead of compiled kernels is slow: fewer files then.
 SHARE = 3 if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else 1

@@ -8,7 +8,7 @@ import pyarrow.csv
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.read.credit import credit
+from rosenblatt.experiments import credit
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FORMATS = [

@@ -14,7 +14,7 @@ from compressors import PACKERS, as_zip
 from facts import refuses
 
 from rosenblatt.errors import DataError
-from rosenblatt.read.credit import credit
+from rosenblatt.experiments import credit
 from rosenblatt.read.data import memory_needed, read_batches, read_whole
 from rosenblatt.read.source import LONGEST_LINE, UNPACKED, Layout, Source, format_of
 

@@ -33,7 +33,6 @@ from rosenblatt.errors import Message, UsageError
 from rosenblatt.files import check_overwrite, keep_apart
 from rosenblatt.model import MARK
 from rosenblatt.read import Source
-from rosenblatt.read.credit import credit
 from rosenblatt.read.data import data_from_table, open_data, read_data
 from rosenblatt.scaling import center_thresholds, rank_features
 from rosenblatt.solve import TIME_LIMIT, Result, check_passes, solve
@@ -172,6 +171,8 @@ def learn(data: str | None, as_json: bool, **given: Any) -> int:
     options = (reading.layout, reading.columns)
     source = None if data is None else Source.find(data)
     if source is None:
+        from rosenblatt.experiments import credit
+
         columns = replace(reading.columns, target=reading.columns.target or "approved")
         found = data_from_table(credit(noise=noise or 0.0, seed=how.seed), columns, BUILT_IN)
     elif in_passes or needs_passes(console, source, reading.layout, "learning"):
