@@ -88,6 +88,12 @@ def _rows_per_batch(width: float) -> int:
     return min(ROWS, max(256, int(batch_bytes() // max(1.0, width))))
 
 
+def parquet_size(source: Source) -> int:
+    """Estimate how many bytes the rows of a Parquet file need in memory."""
+    with _parquet(source) as parquet:
+        return int(parquet.metadata.num_rows * _row_bytes(parquet))
+
+
 def arrow_batches(source: Source, layout: Layout) -> Iterator[Any]:
     """Yield an empty batch with the columns of an Arrow (Feather) file, then batches of rows."""
     try:
@@ -191,15 +197,10 @@ def _to_batch(rows: NDArray[Any], start: int) -> Any:
     return pa.RecordBatch.from_arrays(columns, names)
 
 
-def find_size(source: Source, kind: str) -> int | None:
-    """Estimate how many bytes the rows of a file need in memory; None if unknown."""
-    if kind == "Parquet":
-        with _parquet(source) as parquet:
-            return int(parquet.metadata.num_rows * _row_bytes(parquet))
-    if kind == "NumPy":
-        shape, _, dtype, _ = read_npy_header(source)
-        return math.prod(shape) * dtype.itemsize
-    return None
+def npy_size(source: Source) -> int:
+    """Return how many bytes the rows of a .npy file need in memory."""
+    shape, _, dtype, _ = read_npy_header(source)
+    return math.prod(shape) * dtype.itemsize
 
 
 # Conversion of text files to Parquet.

@@ -36,7 +36,6 @@ from rosenblatt.read.source import (
     HEAD,
     LONGEST_LINE,
     MOST_COLUMNS,
-    HasHead,
     Layout,
     Source,
     batch_bytes,
@@ -76,8 +75,8 @@ class Dialect:
         return self.above + 1 if self.header else 0
 
 
-def find_dialect(source: HasHead, layout: Layout) -> Dialect:
-    """Return the dialect of a file; detect the properties that `layout` does not give."""
+def find_dialect(source: Any, layout: Layout) -> Dialect:
+    """Return the dialect of a file or stream; detect the properties that `layout` does not give."""
     head = source.head()
     request = (layout.encoding, layout.separator, layout.header, layout.decimal, layout.names)
     # The result is cached, unless lines are very long.
@@ -360,8 +359,10 @@ def parse(
 
 def _parse_file(source: Source, dialect: Dialect, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the given columns of a file in batches, as bytes."""
-    # A block is larger than usual if lines are long and memory allows it.
-    size = max(BLOCK, min(LINES * dialect.line, 16 * batch_bytes()))
+    size = LINES * dialect.line
+    if size > BLOCK:  # larger than usual, if memory allows it
+        size = min(size, 16 * batch_bytes())
+    size = max(size, BLOCK)
     blocks, skip, done = source.text(size, dialect.encoding), dialect.begin, 0
 
     def cut(data: bytes) -> int:

@@ -72,18 +72,20 @@ class Reader(NamedTuple):
     """
 
     batches: Callable[[Source, Layout], Iterator[Any]]
-    # Of text, whose types are known only at the end:
+    # For text, whose types are known only at the end:
     whole: Callable[[Source, Layout], Any] | None = None  # reads all rows, checks column names
     schema: Callable[[Source, Layout], Any] | None = None
+    # For other formats, the number of bytes in memory (default: as large as the file):
+    size: Callable[[Source], int] | None = None
 
 
 READERS = {
     "CSV": Reader(csv.read_batches, csv.read_whole, csv.read_schema),
     "JSON lines": Reader(lines.read_json_batches, lines.read_json, lines.read_json_schema),
     "LIBSVM": Reader(lines.read_libsvm_batches, lines.read_libsvm, lines.read_libsvm_schema),
-    "Parquet": Reader(columnar.parquet_batches),
+    "Parquet": Reader(columnar.parquet_batches, size=columnar.parquet_size),
     "Arrow": Reader(columnar.arrow_batches),
-    "NumPy": Reader(columnar.npy_batches),
+    "NumPy": Reader(columnar.npy_batches, size=columnar.npy_size),
 }
 
 
@@ -139,9 +141,9 @@ def read_column_names(source: Source, layout: Layout) -> list[str]:
 
 def memory_needed(source: Source, layout: Layout) -> int:
     """Estimate how many bytes reading a file into memory and training on it takes."""
-    kind, packed = format_of(source, layout), source.compression is not None
-    size = None if packed else columnar.find_size(source, kind)
-    return COPIES * (source.size if size is None else size)
+    size = READERS[format_of(source, layout)].size
+    packed = source.compression is not None
+    return COPIES * (source.size if packed or size is None else size(source))
 
 
 def describe_excess(source: Source, layout: Layout) -> str:

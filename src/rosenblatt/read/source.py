@@ -22,7 +22,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -273,18 +273,8 @@ MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_U
 ENTRIES = re.compile(rb"^\s*[+-]?[\w.,+-]*(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
-class HasHead(Protocol):
-    """Protocol of files and streams whose beginning can be read."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def suffix(self) -> str: ...
-    def head(self) -> bytes: ...
-
-
-def format_of(source: HasHead, layout: Layout = Layout()) -> str:
-    """Return the format that `layout` names, or detect it from the file."""
+def format_of(source: Any, layout: Layout = Layout()) -> str:
+    """Return the format that `layout` names, or detect it from a file or stream."""
     if layout.format is not None:
         suffix = "." + layout.format.lower().lstrip(".")
         if suffix not in FORMATS:
@@ -298,7 +288,8 @@ def format_of(source: HasHead, layout: Layout = Layout()) -> str:
         if head.startswith(magic):
             return name
     if (packed := compression_of(head)) is not None:
-        how = f"unpack them first, as {UNPACKS[packed]} does"
+        program = {"bz2": "bzip2 -dc", "zip": "unzip -p"}.get(packed, f"{packed} -dc")
+        how = f"unpack them first, as {program} does"
         raise DataError(f"{source.name} holds {packed} data; {how}.")
     if layout.encoding is None and is_binary(head):
         kinds = "a text table (CSV, JSON lines, LIBSVM), Parquet, Arrow or NumPy file"
@@ -319,13 +310,6 @@ PACKED = {
     b"PK\x05\x06": "zip",  # an empty zip file
 }
 BZ2 = (b"1AY&SY", b"\x17rE8P\x90")  # after BZh and a digit: with data, or empty
-UNPACKS = {
-    "gzip": "gzip -dc",
-    "zstd": "zstd -dc",
-    "xz": "xz -dc",
-    "bz2": "bzip2 -dc",
-    "zip": "unzip -p",
-}
 PACKED_SUFFIXES = (".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip")
 
 
