@@ -180,20 +180,11 @@ def reject_invalid(
             batch = batch.with_bad_lines(why, **changes)
         return batch, kinds
 
-    def encode(x: dict[Any, Any]) -> dict[Hashable, Any]:
-        nonlocal kinds
-        if {*map(kinds.get, x)} == {"number"}:
-            try:
-                return plain_row(x)
-            except ValueError:
-                pass  # a number may be written as text
-        row, kinds = encode_values(x, kinds)
-        return plain_row(row)
-
     rows, reasons = [], {}
     for at, x, y in batch.rows:
         try:
-            row = encode(x) if raw else plain_row(x)
+            features, kinds = encode_values(x, kinds) if raw else (x, kinds)
+            row = plain_row(features)
             labels = labels if y is None else labels.learn(y)
             rows.append((at, row, y))
         except ValueError as error:

@@ -156,7 +156,7 @@ def kind_of(value: Any) -> str | None:
     return "text" if len(value.split()) >= LONG else "category"
 
 
-def encode_values(x: Mapping[str, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
+def encode_values(x: Mapping[Any, Any], kinds: Kinds) -> tuple[dict[str, Any], Kinds]:
     """Encode a row as features; also return the kinds of all columns so far.
 
     Examples
