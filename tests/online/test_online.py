@@ -244,6 +244,19 @@ def test_rows_without_a_label_are_predicted_and_not_trained_on():
     assert predicted.tolist() == [None, None, "b", other.predict_one(X[3])]
 
 
+def test_predicting_a_block_between_prediction_and_learning_of_a_row_changes_nothing():
+    with_block, without = rb.OnlinePerceptron(), rb.OnlinePerceptron()
+    for value, label in ((1.0, True), (-2.0, False), (3.0, False)):
+        x = {0: value, 1: 1.0}
+        for model in (with_block, without):
+            model.predict_one(x)
+            if model is with_block:
+                model.predict_many(np.array([[1.0, 2.0]]))
+            model.learn_one(x, label)
+    assert without.n_mistakes > 1
+    assert bits(with_block) == bits(without)
+
+
 def test_a_dict_that_changed_after_its_prediction_is_scored_again():
     model = rb.OnlinePerceptron(labels=(0, 1))
     model.learn_one({"a": 1.0}, 1)

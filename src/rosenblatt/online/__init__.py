@@ -245,8 +245,8 @@ class OnlinePerceptron:
         rows: Any = block.rows(self._x0, np.zeros(block.n))
         if self._many:
             rows = joint_rows(rows, np.full(block.n, rowformats.NONE, np.int32), len(self.labels))
-        # Rows without labels are not learned.
-        zero = ZEROS[self.zero]
+        self._row.copy = None
+        zero = ZEROS[self.zero]  # rows without labels are not learned
         predictions = self._memory.learn_block(rows, block.layout, zero, self.predict_with)
         return self._labels.from_predictions(predictions)
 
