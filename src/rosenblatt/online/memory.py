@@ -54,9 +54,7 @@ class DictRow:
     __slots__ = ("copy", "length", "s", "step", "x", "x0")
 
     x: Mapping[Hashable, Any]
-    copy: (
-        Mapping[Hashable, Any] | None
-    )  # a copy of x from when it was scored, which shows whether x was changed since
+    copy: Mapping[Hashable, Any] | None  # of x when it was scored; shows whether x has changed
     length: float  # ‖x‖ without x0
     s: float  # the score by w, or a number of the same sign
     step: tuple[float]
