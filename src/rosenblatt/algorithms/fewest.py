@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 
 POCKET_UPDATES = 400
 POCKET_SHARE = 0.15  # share of the time for the pocket algorithm
+EXTREME = 300  # exponent of two beyond which sample weights are rescaled
 
 REFRESH = 200  # steps after which scores are recomputed, so that rounding errors do not add up
 FARTHEST = 1e100  # longest line search: the squares of such weights do not overflow
@@ -186,11 +187,16 @@ def try_starts(gap: Gap) -> None:
             for sign in (1.0, -1.0):
                 gap.offer(np.concatenate(([sign], np.zeros(examples.d))))
         budget = Budget(FOREVER, POCKET_UPDATES, POCKET_SHARE * gap.deadline.left)
+        if examples.weights is not None:
+            # Updates are multiplied by sample weights: scale extreme ones, or w would overflow.
+            exponent = int(np.frexp(examples.weights.max())[1])
+            if abs(exponent) >= EXTREME:
+                examples = replace(examples, weights=np.ldexp(examples.weights, -exponent))
         run = pocket(examples, Rule("random", rng=gap.rng), budget)
         gap.offer(run.hypothesis.w)
         gap.interrupted = run.reason == "interrupted"
     except WeightsOverflowError:
-        pass  # rows or sample weights are extreme; the other searches do not add up rows
+        pass  # the other searches do not add up rows
 
 
 def sprint(gap: Gap, threads: int | None = None) -> None:
