@@ -245,9 +245,10 @@ class OnlinePerceptron:
         rows: Any = block.rows(self._x0, np.zeros(block.n))
         if self._many:
             rows = joint_rows(rows, np.full(block.n, rowformats.NONE, np.int32), len(self.labels))
-        self._row.copy = None
-        zero = ZEROS[self.zero]  # rows without labels are not learned
-        predictions = self._memory.learn_block(rows, block.layout, zero, self.predict_with)
+        self._row.copy = None  # weights are stored by column from here on: the row is scored again
+        predictions = self._memory.predict_block(
+            rows, block.layout, ZEROS[self.zero], self.predict_with
+        )
         return self._labels.from_predictions(predictions)
 
     def learn_many(self, X: Any, y: Any) -> None:

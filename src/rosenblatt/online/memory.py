@@ -217,8 +217,8 @@ class StreamMemory:
     def learn_block(self, rows: Rows, layout: Names, zero: int, predict_with: str) -> NDArray[Any]:
         """Predict each row of a block, then learn it if it has a label.
 
-        A prediction is a sign or, with more than two labels, the index of a label. The weights
-        change once, after all rows. An invalid row raises NotNumbersError and changes nothing.
+        The weights change once, after all rows. An invalid row raises NotNumbersError and changes
+        nothing.
         """
         copy, predictions = self._to_arrays(rows, layout)
         joint = isinstance(rows, rowformats.Joint)
@@ -234,6 +234,15 @@ class StreamMemory:
         self.window = bytearray(copy.window)
         self.squared_radius = float(copy.squared_radius[0])
         self.surely_shorter = 0.0
+        return predictions
+
+    def predict_block(
+        self, rows: Rows, layout: Names, zero: int, predict_with: str
+    ) -> NDArray[Any]:
+        """Predict the sign of each row of a block or, with K > 2 labels, its label's index."""
+        copy, predictions = self._to_arrays(rows, layout)
+        predict = rule.run_predict_joint if isinstance(rows, rowformats.Joint) else rule.run_predict
+        predict(rows, zero, PREDICTORS[predict_with], copy, predictions)
         return predictions
 
     def _to_arrays(self, rows: Rows, layout: Names) -> tuple[rule.Memory, NDArray[Any]]:

@@ -19,6 +19,7 @@ from rosenblatt.engine import (
     is_joint,
     is_sparse,
     measuring_pass,
+    one_pass,
 )
 from rosenblatt.rowformats import (
     LONGEST_SQUARED,
@@ -194,6 +195,27 @@ def copy_array(w, into):
         into[i] = w[i]
 
 
+def predict(D, zero, predictor, m, predictions):
+    """Predict -1 or +1 for every row by the last, the average or the pocket weights.
+
+    `predictor` selects these weights: LAST, AVERAGE or BEST.
+    """
+    V = m.vectors
+    for n in range(len(predictions)):
+        predictions[n] = sign(
+            predicting_score(D, n, predictor, V, m.counts, score_in_order(D, n, V[0])), zero
+        )
+
+
+def predict_joint(D, zero, predictor, m, predictions):
+    """Predict one of K labels for every row by the last, the average or the pocket weights.
+
+    `predictor` selects these weights: LAST, AVERAGE or BEST.
+    """
+    for n in range(len(predictions)):
+        predictions[n] = best_label(D, n, zero, predictor, m.vectors, m.counts, NONE)[0]
+
+
 def best_label(D, n, zero, predictor, V, counts, but):
     """Return the index of the label, except `but`, that scores highest on row n, and its score.
 
@@ -295,3 +317,5 @@ def bind() -> None:
 
 run_online = Kernel(online, bind, measuring_pass)
 run_online_joint = Kernel(online_joint, bind, measuring_pass)
+run_predict = Kernel(predict, bind, one_pass)
+run_predict_joint = Kernel(predict_joint, bind, one_pass)
