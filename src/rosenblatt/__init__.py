@@ -11,7 +11,8 @@ __version__ = "0.1.0"
 # Module -> the public names that it defines.
 _PUBLIC_NAMES = {
     "estimators": "fewest_mistakes FewestMistakes Perceptron PocketPerceptron",
-    "evidence.proof": "Proof ProofError",
+    "evidence.certificate": "ProofError",
+    "evidence.proof": "Proof",
     "evidence.separability": "separability",
     "evidence.separation": "separation Separation",
     "evidence.separationproof": "SeparationProof",
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from rosenblatt.estimators import Perceptron as Perceptron
     from rosenblatt.estimators import PocketPerceptron as PocketPerceptron
     from rosenblatt.estimators import fewest_mistakes as fewest_mistakes
+    from rosenblatt.evidence.certificate import ProofError as ProofError
     from rosenblatt.evidence.proof import Proof as Proof
-    from rosenblatt.evidence.proof import ProofError as ProofError
     from rosenblatt.evidence.separability import separability as separability
     from rosenblatt.evidence.separation import Separation as Separation
     from rosenblatt.evidence.separation import separation as separation

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 import rosenblatt.files as files
 from rosenblatt import __version__
 from rosenblatt.errors import BadCellError, DataError, RowNames
-from rosenblatt.evidence.proof import Proof, ProofError, SavedProof
+from rosenblatt.evidence.certificate import ProofError, SavedProof
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.examples import as_table
 from rosenblatt.hypothesis import ZEROS, Hypothesis

@@ -11,8 +11,8 @@ import pytest
 from facts import refuses
 
 import rosenblatt as rb
-from rosenblatt.cli import COMMANDS, rosenblatt
-from rosenblatt.cli.shared import OPTIONS, option, with_options
+from rosenblatt.cli import COMMANDS, OPTIONS, option, rosenblatt
+from rosenblatt.cli.shared import with_options
 from rosenblatt.errors import (
     DataError,
     FileRowError,

@@ -12,7 +12,8 @@ from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.cli import run
-from rosenblatt.evidence.proof import Conflict, Proof
+from rosenblatt.evidence.certificate import Conflict
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 from rosenblatt.files import compute_checksum

@@ -4,7 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import rosenblatt as rb
-from rosenblatt.evidence.proof import Conflict, Proof, claim_mistakes, claim_weight, parse_claim
+from rosenblatt.evidence.certificate import Conflict, claim_mistakes, claim_weight, parse_claim
+from rosenblatt.evidence.proof import Proof
 
 
 def holds(found, proof):

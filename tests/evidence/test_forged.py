@@ -13,9 +13,10 @@ from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.certificate import ABOUT, Conflict
 from rosenblatt.evidence.checker import Evidence, fingerprint
 from rosenblatt.evidence.integers import as_integers
-from rosenblatt.evidence.proof import ABOUT, Conflict, Proof
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 

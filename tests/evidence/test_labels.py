@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 import rosenblatt as rb
 from rosenblatt.clock import NEVER
-from rosenblatt.evidence.proof import ABOUT
+from rosenblatt.evidence.certificate import ABOUT
 from rosenblatt.evidence.separability import separability_of, try_pla
 from rosenblatt.examples import Examples, KeslerRows
 

@@ -14,7 +14,7 @@ import rosenblatt as rb
 from rosenblatt import algorithms
 from rosenblatt.blocks import InOrder
 from rosenblatt.evidence import separability
-from rosenblatt.evidence.proof import ABOUT, Conflict, ProofError, claim_mistakes
+from rosenblatt.evidence.certificate import ABOUT, Conflict, ProofError, claim_mistakes
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.examples import Examples
 from rosenblatt.read import Layout, Source

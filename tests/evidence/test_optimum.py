@@ -17,7 +17,7 @@ from rosenblatt.algorithms import cells, fewest
 from rosenblatt.algorithms.fewest import Gap, Search
 from rosenblatt.clock import NEVER
 from rosenblatt.evidence import hittingset, optimum
-from rosenblatt.evidence.proof import parse_claim
+from rosenblatt.evidence.certificate import parse_claim
 from rosenblatt.examples import Examples
 
 

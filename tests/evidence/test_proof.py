@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rosenblatt as rb
+from rosenblatt.evidence.certificate import ABOUT, Conflict, claim_mistakes
 from rosenblatt.evidence.checker import fingerprint
 from rosenblatt.evidence.integers import rank_at_least
-from rosenblatt.evidence.proof import ABOUT, Conflict, claim_mistakes
 from rosenblatt.examples import Examples
 
 SEPARABLE = ([[0.0, 1.0], [1.0, 1.5], [3.0, 0.25], [4.0, 2.0]], [0, 0, 1, 1])

@@ -14,8 +14,8 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
+from rosenblatt.evidence.certificate import ABOUT
 from rosenblatt.evidence.checker import Evidence
-from rosenblatt.evidence.proof import ABOUT
 from rosenblatt.evidence.separability import MOST_NEAR, separability_of
 from rosenblatt.examples import Examples
 

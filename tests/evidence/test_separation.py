@@ -21,7 +21,7 @@ from rays import separation as oracle
 from strategies import whole
 
 import rosenblatt as rb
-from rosenblatt.evidence.proof import ABOUT
+from rosenblatt.evidence.certificate import ABOUT
 from rosenblatt.evidence.reasons import UNKNOWN
 
 

@@ -14,7 +14,8 @@ from facts import refuses
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
-from rosenblatt.evidence.proof import ABOUT, Conflict, Proof, parse_claim
+from rosenblatt.evidence.certificate import ABOUT, Conflict, parse_claim
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Costs, Examples
 from rosenblatt.files import compute_checksum

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from rays import independent_columns, orthogonal
 
-from rosenblatt.evidence.proof import Conflict, Proof
+from rosenblatt.evidence.certificate import Conflict
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.tree import Tree, Weighting
 from rosenblatt.examples import Examples
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import rosenblatt as rb
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.certificate import ProofError
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.files import dump_with_checksum
 
 pytestmark = pytest.mark.slow_without_jit

@@ -11,7 +11,8 @@ from planes import KINDS, labelled_plane, plane, settings, train_in_python
 
 from rosenblatt.algorithms.cells import cells_optimum
 from rosenblatt.algorithms.pocket import Judge
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.certificate import ProofError
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.files import dump_with_checksum
 from rosenblatt.hypothesis import ZEROS

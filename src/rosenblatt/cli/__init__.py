@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 import rosenblatt.clock as clock
 from rosenblatt import __version__
 from rosenblatt.clock import INTERRUPTED as INTERRUPTED
-from rosenblatt.errors import UserError
+from rosenblatt.errors import Parameter, UserError
 from rosenblatt.text import dump_json_line, sanitize
 
 # Each command with its line in `rosenblatt --help`, which imports no command.
@@ -37,6 +38,12 @@ KINDS = {
     70: "internal",
     74: "input or output",
     INTERRUPTED: "interrupted",
+}
+# Parameters whose option has another name; all other options are named like the parameter.
+OPTIONS = {
+    "random_state": "--seed",
+    "sample_weight": "--weights",
+    "fit_intercept": "--no-intercept",  # the only value that messages suggest is False
 }
 COMPLETE = "_ROSENBLATT_COMPLETE"
 COMPLETION = """Shell completion: add one of these lines to your shell's startup file.
@@ -156,8 +163,6 @@ def run(arguments: list[str]) -> int:
         click.echo(err=True)  # ends the line on which the terminal shows ^C
         return report("interrupted; nothing was written.", INTERRUPTED)
     except UserError as error:
-        from rosenblatt.cli.shared import option
-
         return report(error.render(option), error.exit_code)
     except BrokenPipeError:
         raise
@@ -176,3 +181,34 @@ def run(arguments: list[str]) -> int:
 
 def _end_sentence(text: str) -> str:
     return " ".join(text.split()).rstrip(".") + "."
+
+
+def option(parameter: Parameter) -> str:
+    """Return a parameter as a command-line option, with its value quoted for the shell.
+
+    Examples
+    --------
+    >>> print(option(Parameter("test_size")), option(Parameter("category", "years in job")))
+    --test-size --category 'years in job'
+    >>> print(option(Parameter("test", example="FILE")), option(Parameter("resume", True)))
+    --test FILE --resume
+    """
+    name = OPTIONS.get(parameter.name, f"--{parameter.name.replace('_', '-')}")
+    if isinstance(parameter.value, str):
+        return f"{name} {as_argument(parameter.value)}"
+    return f"{name} {parameter.example}".rstrip()
+
+
+def as_argument(text: str) -> str:
+    """Quote a text, such as a file name, for the shell.
+
+    Text that ends with a punctuation mark is quoted, too, so that the mark is not read as part
+    of the sentence around it.
+
+    Examples
+    --------
+    >>> print(as_argument("a.csv"), as_argument("a b.csv"), as_argument("Dr."))
+    a.csv 'a b.csv' 'Dr.'
+    """
+    quoted = shlex.quote(text)
+    return f"'{text}'" if quoted == text and text.endswith((".", ",", ":")) else quoted

@@ -12,12 +12,11 @@ from rich.text import Text
 
 import rosenblatt.clock as clock
 from rosenblatt.accuracy import EvaluationOptions
-from rosenblatt.cli import INTERRUPTED
+from rosenblatt.cli import INTERRUPTED, as_argument
 from rosenblatt.cli.shared import (
     Console,
     NumberRange,
     Reading,
-    as_argument,
     bar,
     command,
     convert_option,

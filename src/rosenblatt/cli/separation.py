@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
+from rosenblatt.cli import option
 from rosenblatt.cli.shared import (
     Console,
     NumberRange,
     Reading,
     command,
     make_table,
-    option,
     proof_option,
     regression_options,
     with_options,

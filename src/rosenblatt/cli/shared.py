@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -21,9 +20,9 @@ from rich.text import Text
 
 import rosenblatt.clock as clock
 from rosenblatt.algorithms import ORDERS
-from rosenblatt.cli import COMMANDS, SETTINGS
+from rosenblatt.cli import COMMANDS, SETTINGS, as_argument, option
 from rosenblatt.clock import SILENT_SECONDS, MistakeProgress, Reporter
-from rosenblatt.errors import Message, OpenError, Parameter, Part, UsageError
+from rosenblatt.errors import Message, OpenError, Part, UsageError
 from rosenblatt.files import write_text
 from rosenblatt.read.columnar import SUFFIX
 from rosenblatt.read.columns import ENGLISH
@@ -35,12 +34,6 @@ from rosenblatt.text import dump_json_line, plural, quote_column, sanitize
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Parameters whose option has another name; all other options are named like the parameter.
-OPTIONS = {
-    "random_state": "--seed",
-    "sample_weight": "--weights",
-    "fit_intercept": "--no-intercept",  # the only value that messages suggest is False
-}
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "blank": " ", "space": " "}
 STOP_WORDS = {"none": "", "english": ENGLISH}
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -223,8 +216,8 @@ def order_option(default: str) -> Callable[[F], F]:
 
 
 def _add_options(function: F, options: tuple[Any, ...]) -> F:
-    for option in reversed(options):
-        function = option(function)
+    for add in reversed(options):
+        function = add(function)
     return function
 
 
@@ -262,40 +255,9 @@ def command(*lines: str) -> Callable[[Callable[..., int]], click.Command]:
     return decorate
 
 
-def option(parameter: Parameter) -> str:
-    """Return a parameter as a command-line option, with its value quoted for the shell.
-
-    Examples
-    --------
-    >>> print(option(Parameter("test_size")), option(Parameter("category", "years in job")))
-    --test-size --category 'years in job'
-    >>> print(option(Parameter("test", example="FILE")), option(Parameter("resume", True)))
-    --test FILE --resume
-    """
-    name = OPTIONS.get(parameter.name, f"--{parameter.name.replace('_', '-')}")
-    if isinstance(parameter.value, str):
-        return f"{name} {as_argument(parameter.value)}"
-    return f"{name} {parameter.example}".rstrip()
-
-
 def with_options(*parts: Part) -> str:
     """Join the parts of a message, with its parameters written as command-line options."""
     return Message(*parts).render(option)
-
-
-def as_argument(text: str) -> str:
-    """Quote a text, such as a file name, for the shell.
-
-    Text that ends with a punctuation mark is quoted, too, so that the mark is not read as part
-    of the sentence around it.
-
-    Examples
-    --------
-    >>> print(as_argument("a.csv"), as_argument("a b.csv"), as_argument("Dr."))
-    a.csv 'a b.csv' 'Dr.'
-    """
-    quoted = shlex.quote(text)
-    return f"'{text}'" if quoted == text and text.endswith((".", ",", ":")) else quoted
 
 
 class _Terminal(rich.console.Console):

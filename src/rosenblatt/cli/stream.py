@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rosenblatt.clock as clock
+from rosenblatt.cli import as_argument
 from rosenblatt.cli.shared import (
     Console,
     NumberRange,
-    as_argument,
     command,
     ignore_option,
     kind_options,

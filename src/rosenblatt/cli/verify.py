@@ -19,7 +19,8 @@ from rosenblatt.cli.shared import (
     with_options,
 )
 from rosenblatt.errors import UsageError, with_column
-from rosenblatt.evidence.proof import Proof, ProofError
+from rosenblatt.evidence.certificate import ProofError
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separationproof import SeparationProof
 from rosenblatt.files import keep_apart
 from rosenblatt.model import read_proof

@@ -46,7 +46,8 @@ from rosenblatt.dask.partitions import (
 )
 from rosenblatt.estimators import PocketParameters
 from rosenblatt.estimators.perceptron import LinearClassifier, PlaParameters
-from rosenblatt.evidence.proof import Proof, refuse_other_data
+from rosenblatt.evidence.certificate import refuse_other_data
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.verdicts import Separability
 from rosenblatt.examples import Examples

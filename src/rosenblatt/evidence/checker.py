@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,15 @@ from numpy.typing import NDArray
 from rosenblatt.blocks import Blocks, Work, merge_rows, pick_rows
 from rosenblatt.engine import cores
 from rosenblatt.errors import quote
+from rosenblatt.evidence.certificate import (
+    OTHER_DATA,
+    VERDICTS,
+    Conflict,
+    ProofError,
+    claim_mistakes,
+    no_such_row,
+    parse_claim,
+)
 from rosenblatt.evidence.integers import (
     Total,
     add_totals,
@@ -43,18 +52,11 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
     unit_of,
 )
-from rosenblatt.evidence.proof import (
-    OTHER_DATA,
-    VERDICTS,
-    Conflict,
-    Proof,
-    ProofError,
-    claim_mistakes,
-    no_such_row,
-    parse_claim,
-)
 from rosenblatt.examples import Costs, Examples, KeslerRows, power_of
 from rosenblatt.text import plural
+
+if TYPE_CHECKING:
+    from rosenblatt.evidence.proof import Proof
 
 CELLS = "cells"
 

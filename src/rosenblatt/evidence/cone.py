@@ -31,6 +31,7 @@ from scipy.special import expit
 
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
 from rosenblatt.engine import one_blas_thread
+from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.decision import (
     add_remaining_rows,
     divide_out,
@@ -43,7 +44,6 @@ from rosenblatt.evidence.integers import sum_of_rows
 from rosenblatt.evidence.likelihood import Gram
 from rosenblatt.evidence.minnorm import SolverProgress
 from rosenblatt.evidence.modular import combine_rows, exact_products, integer_products, null_basis
-from rosenblatt.evidence.proof import Conflict, Vector
 from rosenblatt.evidence.separationproof import NullSpace
 from rosenblatt.evidence.signedrows import (
     FEW_NUMBERS,

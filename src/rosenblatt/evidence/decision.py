@@ -21,6 +21,7 @@ import numpy as np
 
 import rosenblatt.algorithms as algorithms
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.evidence.certificate import Conflict, Vector
 from rosenblatt.evidence.integers import (
     Total,
     exact_products,
@@ -29,7 +30,6 @@ from rosenblatt.evidence.integers import (
     unit_of,
 )
 from rosenblatt.evidence.minnorm import Point, nearest_point
-from rosenblatt.evidence.proof import Conflict, Vector
 from rosenblatt.evidence.signedrows import (
     EXACT_STEPS,
     FAR_APART,

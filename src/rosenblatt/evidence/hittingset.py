@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 
 from rosenblatt.algorithms.fewest import Gap
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, now
+from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.conflicts import Finder, Set
 from rosenblatt.evidence.decision import find_conflict_or_weights, make_conflict, multiples
 from rosenblatt.evidence.integers import group_equal_rows
-from rosenblatt.evidence.proof import Conflict, Proof
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signedrows import SignedRows, solve_multipliers
 from rosenblatt.evidence.tree import Tree, Weighting

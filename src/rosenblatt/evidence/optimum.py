@@ -21,6 +21,7 @@ from rosenblatt.algorithms.faces import clear_denominators
 from rosenblatt.algorithms.fewest import Gap, Search, descend, sprint, try_starts
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError, now
 from rosenblatt.errors import FROM_ZERO, RowNames
+from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.checker import CELLS
 from rosenblatt.evidence.decision import find_conflict_or_weights
 from rosenblatt.evidence.hittingset import (
@@ -34,7 +35,7 @@ from rosenblatt.evidence.integers import (
     exact_products,
     is_quick,
 )
-from rosenblatt.evidence.proof import Conflict, Proof
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.separability import separability_of
 from rosenblatt.evidence.signedrows import FEW_NUMBERS
 from rosenblatt.examples import Costs, Examples

@@ -22,6 +22,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from rosenblatt.clock import OutOfTimeError
+from rosenblatt.evidence.certificate import Vector
 from rosenblatt.evidence.cone import (
     Partition,
     Watch,
@@ -39,7 +40,6 @@ from rosenblatt.evidence.modular import (
     integer_products,
     null_basis,
 )
-from rosenblatt.evidence.proof import Vector
 from rosenblatt.evidence.signedrows import Alternative, Quotient, SignedRows
 from rosenblatt.examples import Examples
 

@@ -22,6 +22,7 @@ import numpy as np
 import rosenblatt.algorithms as algorithms
 from rosenblatt.blocks import Blocks, T, Work, merge_rows
 from rosenblatt.clock import NEVER, Deadline, OutOfTimeError
+from rosenblatt.evidence.certificate import VERDICTS, Conflict, ProofError, Vector, claim_mistakes
 from rosenblatt.evidence.checker import Evidence, PackedLabels, check_products, pack_labels
 from rosenblatt.evidence.decision import (
     ON_THE_MARGIN,
@@ -42,7 +43,7 @@ from rosenblatt.evidence.integers import (
     sum_of_rows,
 )
 from rosenblatt.evidence.minnorm import Point, SolverProgress, find_lowest_by_part
-from rosenblatt.evidence.proof import VERDICTS, Conflict, Proof, ProofError, Vector, claim_mistakes
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signedrows import (
     FEW_NUMBERS,
     GAP,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rosenblatt.checks import positive_number
 from rosenblatt.clock import Deadline, OutOfTimeError
 from rosenblatt.errors import FROM_ZERO, Message, Parameter, RowNames
+from rosenblatt.evidence.certificate import ProofError
 from rosenblatt.evidence.cone import Watch, explain_end, partition
 from rosenblatt.evidence.estimates import GLM, LimitingModel, ReducedModel
 from rosenblatt.evidence.families import (
@@ -23,7 +24,6 @@ from rosenblatt.evidence.families import (
 )
 from rosenblatt.evidence.integers import EXACT
 from rosenblatt.evidence.minnorm import SolverProgress
-from rosenblatt.evidence.proof import ProofError
 from rosenblatt.evidence.reasons import (
     DOWN,
     ESTIMATES,

@@ -20,11 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rosenblatt.errors import quote, with_index_labels
-from rosenblatt.evidence.checker import check_sum, fingerprint
-from rosenblatt.evidence.families import SignedRegression
-from rosenblatt.evidence.integers import product_signs, sum_of_rows
-from rosenblatt.evidence.modular import Pivots, integer_products, proved_rank
-from rosenblatt.evidence.proof import (
+from rosenblatt.evidence.certificate import (
     OTHER_DATA,
     Conflict,
     ProofError,
@@ -35,6 +31,10 @@ from rosenblatt.evidence.proof import (
     refuse_other_data,
     to_hex,
 )
+from rosenblatt.evidence.checker import check_sum, fingerprint
+from rosenblatt.evidence.families import SignedRegression
+from rosenblatt.evidence.integers import product_signs, sum_of_rows
+from rosenblatt.evidence.modular import Pivots, integer_products, proved_rank
 from rosenblatt.evidence.regressioninput import find_regression
 from rosenblatt.examples import Examples
 from rosenblatt.read.inputs import Target

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.clock import NEVER, Deadline, now
 from rosenblatt.engine import REORDER, Kernel, helpers, in_threads, one_pass
+from rosenblatt.evidence.certificate import Vector
 from rosenblatt.evidence.integers import (
     PRIMES,
     as_integers,
@@ -34,7 +35,6 @@ from rosenblatt.evidence.integers import (
     unit_of,
     zero_products,
 )
-from rosenblatt.evidence.proof import Vector
 from rosenblatt.examples import Examples
 from rosenblatt.tables import largest_by_row
 

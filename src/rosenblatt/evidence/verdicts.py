@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.errors import FROM_ZERO, RowNames
+from rosenblatt.evidence.certificate import Conflict
 from rosenblatt.evidence.integers import round_up_length
-from rosenblatt.evidence.proof import Conflict, Proof
+from rosenblatt.evidence.proof import Proof
 from rosenblatt.evidence.signedrows import (
     GAP,
     Floats,
