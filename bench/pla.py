@@ -110,7 +110,7 @@ def limits(quick: bool) -> Iterator[Line]:
 def one_epoch(X: Any, y: Any) -> Any:
     """Return a function that runs only the kernel of the first epoch of PLA."""
     examples = Examples.from_arrays(X, y)
-    rows, order, start = examples.rows(), range(len(X)), np.zeros(examples.size)
+    rows, order, start = examples.rows(), range(X.shape[0]), np.zeros(examples.size)
     trace, ends = np.empty(len(y), dtype=np.uint32), np.empty(1, dtype=np.int64)
     return lambda: engine.pla(rows, order, 0, start.copy(), trace, ends)
 

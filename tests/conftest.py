@@ -17,7 +17,7 @@ settings.register_profile(
     "here",
     deadline=None,
     derandomize=case_counts.TIMES == 1,
-    max_examples=case_counts.n_cases(20 if WITHOUT_JIT else 40),
+    max_examples=case_counts.n_cases(20 if WITHOUT_JIT else 25),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("here")

@@ -264,15 +264,14 @@ def stratified_split(y: NDArray[Any], share: float, rng: np.random.Generator) ->
 class EvaluationOptions:
     """Options that choose the rows to measure accuracy on."""
 
-    test_size: float = TEST_SIZE  # share of the rows to hold out
+    test_size: float | None = None  # share of the rows to hold out; None: the default
     test: str | None = None  # path of a file with test rows
     cv: int | None = None  # number of folds
     data: Data | None = None  # rows of the test file, once it is read
     seed: int = 0
 
     def __post_init__(self) -> None:
-        share = self.test_size not in (0, TEST_SIZE)
-        if share + (self.test is not None) + (self.cv is not None) > 1:
+        if bool(self.test_size) + (self.test is not None) + (self.cv is not None) > 1:
             raise UsageError(
                 *("give only one of ", Parameter("test_size"), ", ", Parameter("test"), " and "),
                 *(Parameter("cv"), ": each is a different way to measure accuracy."),
@@ -281,7 +280,7 @@ class EvaluationOptions:
     @property
     def trains(self) -> bool:
         """Whether measuring the accuracy requires training further models."""
-        return self.test is None and (self.cv is not None or self.test_size > 0)
+        return self.test is None and (self.cv is not None or self.test_size != 0)
 
     def prepare(self, data: Data, layout: Layout, seed: int) -> EvaluationOptions:
         """Read the test file, if any, and check that there are enough rows for the folds."""
@@ -390,7 +389,8 @@ def evaluate(
         return f"{plural(len(y), 'row')} are too few for a held-out test (at least {MIN_ROWS})"
     else:
         rng = np.random.default_rng(options.seed)
-        kind, splits = "held out", [stratified_split(y, options.test_size, rng)]
+        size = TEST_SIZE if options.test_size is None else options.test_size
+        kind, splits = "held out", [stratified_split(y, size, rng)]
         second = np.sort(data.examples.count_labels())[-2]
         if second < 2 or len(np.unique(y[splits[0][0]])) < 2:
             return "a held-out test would leave only one label to train on"

@@ -297,8 +297,8 @@ class StatusLine(ExitStack):
                     from rich.status import Status
 
                     self.status = Status(line(), console=Console(stderr=True))
+                    self.callback(self.status.stop)  # first: Ctrl-C may interrupt the start
                     self.status.start()
-                    self.callback(self.status.stop)
                 self.status.update(line())
             elif now - self.last >= PRINTED_SECONDS:
                 self.last = now

@@ -111,6 +111,11 @@ class Result:
         return self.decided.with_data_rows()
 
     @property
+    def hypothesis(self) -> Hypothesis:
+        """Trained linear classifier, with weights in the units of the data."""
+        return self.outcome.hypothesis
+
+    @property
     def mistakes(self) -> int | None:
         """Number of mistakes on the training rows; None after an early Ctrl-C."""
         return self.outcome.mistakes
@@ -450,7 +455,8 @@ def learn(
     )
     training = TrainingOptions(algorithm, order, scale, time_limit, random_state, max_iter)
     with explain_parameters(learn):
-        testing = EvaluationOptions(test_size, None if test is None else os.fspath(test), cv)
+        share = None if test_size == TEST_SIZE else test_size
+        testing = EvaluationOptions(share, None if test is None else os.fspath(test), cv)
         data = read_input(X, y, columns, lambda: check_passes(training, testing))
         return solve(data, (Layout(), columns), training, testing)
 
@@ -620,6 +626,5 @@ def check_passes(
 ) -> None:
     """Raise UsageError on options that need all rows in memory."""
     needs_all = options.order != "cycle" or options.algorithm in ("fewest", "average")
-    share = evaluation.test_size not in (0, TEST_SIZE)
-    if needs_all or evaluation.cv or share or report:
+    if needs_all or evaluation.cv or evaluation.test_size or report:
         raise UsageError(NOT_IN_PASSES)

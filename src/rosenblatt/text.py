@@ -231,7 +231,13 @@ def describe_proof_size(numbers: int, sets: int, branches: int) -> str:
 
 
 def is_close(bound: float, mistakes: float) -> bool:
-    """Return whether a lower bound is at least half the number of mistakes."""
+    """Return whether a lower bound is at least half the number of mistakes.
+
+    Examples
+    --------
+    >>> is_close(36, 38), is_close(4, 150)
+    (True, False)
+    """
     return 2 * bound >= mistakes
 
 

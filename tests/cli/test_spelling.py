@@ -1,6 +1,7 @@
 """Messages name parameters, and each interface spells them."""
 
 import ast
+import functools
 import inspect
 import pickle
 import re
@@ -34,10 +35,12 @@ KEYWORDS = {
 }
 
 
+@functools.cache
 def trees():
     return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in BELOW]
 
 
+@functools.cache
 def named():
     """The names of all parameters that messages below the interfaces name."""
     makers = {"Parameter": 0, "with_column": 0, "with_label": 0}

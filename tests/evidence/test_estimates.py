@@ -362,6 +362,18 @@ def test_very_many_coefficients_are_estimated_without_an_information_matrix():
             getattr(s, what)
 
 
+def test_more_than_a_thousand_sparse_dummies_have_bounds():
+    from scipy import sparse
+
+    levels = np.repeat(np.arange(1050), 2)
+    dummies = sparse.csr_array((np.ones(2100), (np.arange(2100), levels)))
+    y = np.tile([0, 1], 1050)
+    y[8:10] = 0  # the fifth level is separated
+    s = rb.separation(dummies, y, fit_intercept=False)
+    # Its log-likelihood is -2·log(1 + exp(b)), which the bound lowers from 0 by DROP / 2.
+    assert s.bounds == {"x5": pytest.approx(np.log(np.expm1(DROP / 4)))}
+
+
 def test_offset_weights_and_trials_of_a_model_are_used():
     rng = np.random.default_rng(8)
     X = sm.add_constant(design(rng, 40, 2))

@@ -1,5 +1,6 @@
 """Separability in passes over blocks, compared with all rows in memory."""
 
+import itertools
 import pickle
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from scipy import sparse
 
 import rosenblatt as rb
 from rosenblatt.blocks import InOrder
+from rosenblatt.evidence import minnorm
 from rosenblatt.evidence.certificate import ABOUT
 from rosenblatt.evidence.checker import Evidence
 from rosenblatt.evidence.separability import MOST_NEAR, separability_of
@@ -175,6 +177,23 @@ def test_after_ctrl_c_the_verdict_is_undecided():
     assert "interrupted after 2 passes" in s.reason
     assert s.weights is None  # they are known for some rows only
     assert s.upper >= rb.separability(X, y).margin  # what bounds some rows bounds all
+
+
+def test_ctrl_c_within_the_solver_keeps_the_upper_bound_of_some_rows(monkeypatch):
+    X, y, _ = planted(4000, 10)
+    calls = itertools.count()
+
+    def join(rows, *others):
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return real(rows, *others)
+
+    real = minnorm.WorkingSet.join
+    monkeypatch.setattr(minnorm.WorkingSet, "join", join)
+    s = separability_of(InOrder(lambda: cut(X, y, 90).batches()))
+    assert s.verdict == "undecided"
+    monkeypatch.undo()
+    assert s.upper >= rb.separability(X, y).margin
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

@@ -144,13 +144,14 @@ def learn(data: str | None, as_json: bool, **given: Any) -> int:
     in_passes, convert, noise = (given.pop(key) for key in ("stream", "convert", "noise"))
     is_default = {
         name: click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
-        for name in ("time_limit", "output")
+        for name in ("time_limit", "test_size", "output")
     }
     keys = ("algorithm", "order", "scale", "time_limit", "seed", "max_iter")
     how = TrainingOptions(*(given.pop(key) for key in keys))
     if is_default["time_limit"]:
         how = replace(how, time_limit=None)
-    testing = EvaluationOptions(*(given.pop(key) for key in ("test_size", "test", "cv")))
+    share, file, folds = (given.pop(key) for key in ("test_size", "test", "cv"))
+    testing = EvaluationOptions(None if is_default["test_size"] else share, file, folds)
     model, proof = given["output"], given["proof"]
     report = str(Path(model).parent / "report.html") if given["report"] else None
     console = Console(as_json)

@@ -1,4 +1,4 @@
-"""What the commands share: their options, what they print, and how they write a proof."""
+"""Options, output and proof files that several commands have in common."""
 
 from __future__ import annotations
 

@@ -143,8 +143,15 @@ class PocketPerceptron(PocketParameters):
 
         Parameters
         ----------
-        X, y, sample_weight, coef_init, intercept_init : as in `Perceptron.fit`
-            A mistake on a row of weight s counts s.
+        X : array, sparse matrix or frame of shape (n, d)
+            Training rows. A C-contiguous float array or a CSR matrix is not copied.
+        y : sequence of length n
+            Two or more different labels; of two, the larger in sort order is +1.
+        sample_weight : sequence of length n, optional
+            A weight s scales the update to eta0·s·y·x, and a mistake counts s; weight 0 leaves
+            the row out.
+        coef_init, intercept_init : arrays, optional
+            Initial weights instead of 0.
         """
         rule, budget = self._rule(), self._budget()
         checks.whole_number("restarts", self.restarts, least=1)

@@ -380,7 +380,7 @@ class LimitingModel:
                 length = np.abs(part).max(axis=0).toarray().ravel()
             scale = 1 / np.where(length > 0, length, 1.0)
             Z = part * scale if isinstance(part, np.ndarray) else part @ sparse.diags_array(scale)
-            return Z, sparse.diags_array(scale) if self.is_wide else np.diag(scale)
+            return Z, sparse.diags_array(scale) if self.is_wide and limit else np.diag(scale)
         length = np.linalg.norm(part, axis=0)
         scale = 1 / np.where(length > 0, length, 1.0)
         Z, R, order = linalg.qr(part * scale, mode="economic", pivoting=True)
@@ -420,7 +420,8 @@ class LimitingModel:
         y = data.y[rows]
         weights, offset = self._weights_and_offset(rows)
         if family in GLM:
-            if family == "poisson" and not self.is_wide:
+            diagonal = self.is_wide and limit
+            if family == "poisson" and not diagonal:
                 near = y + 0.5
                 wanted = weights * near * (np.log(near) - offset)
                 start = solve(gram(Z, weights * near), Z.T @ wanted)
@@ -428,7 +429,7 @@ class LimitingModel:
                 wanted = np.log(np.clip(weights @ y / weights.sum(), 0.01, 0.9)) - offset
                 start = solve(gram(Z, np.ones(len(rows))), Z.T @ wanted)
             terms = poisson if family == "poisson" else LINKS[data.link]
-            return glm(Z, y, weights, offset, terms, diagonal=self.is_wide), start, T, Z
+            return glm(Z, y, weights, offset, terms, diagonal=diagonal), start, T, Z
         groups = self._groups(limit=limit)
         if groups is not None:
             if family == "conditional":

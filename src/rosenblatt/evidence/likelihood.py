@@ -339,7 +339,7 @@ def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> E
             alike.setdefault((len(rows), m), []).append(rows)
     several = []
     for (_, m), same in alike.items():
-        at_once = 1 + AT_ONCE // (m * Z.shape[1] ** 2 + 1)
+        at_once = 1 + AT_ONCE // (m * min(Z.shape[1], len(same[0])) ** 2 + 1)
         several += [(same[k : k + at_once], m) for k in range(0, len(same), at_once)]
     singles = [rows for rows, m in zip(sets, numbers, strict=True) if m == 1]
     alone = np.concatenate([*singles, order[:0]])  # rows of all sets with one case
@@ -362,11 +362,14 @@ def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> E
             z, chosen = Z[some], cases[some]
             eta = z @ b
             eta = eta - eta.max(axis=1, keepdims=True)
-            # Sums of the products of k weights, for k up to m, and their derivatives, per set.
-            sums, first = np.zeros((m + 1, len(z))), np.zeros((m + 1, len(z), len(b)))
-            second = np.zeros((m + 1, len(z), len(b), len(b)))
+            # Sums of the products of k weights, for k up to m, and their derivatives, per set: by b
+            # or, if columns outnumber rows, by the scores of the rows.
+            by_row = len(b) > z.shape[1]
+            along = np.broadcast_to(np.eye(z.shape[1]), z.shape[:2] + z.shape[1:2]) if by_row else z
+            sums, first = np.zeros((m + 1, len(z))), np.zeros((m + 1, len(z), along.shape[2]))
+            second = np.zeros((*first.shape, along.shape[2]))
             sums[0] = 1.0
-            for w, x in zip(np.exp(eta).T[:, :, None], z.transpose(1, 0, 2), strict=True):
+            for w, x in zip(np.exp(eta).T[:, :, None], along.transpose(1, 0, 2), strict=True):
                 cross = first[:-1, :, None] * x[:, :, None]
                 both = sums[:-1, :, None, None] * (x[:, None] * x[:, :, None])
                 change = second[:-1] + cross + cross.swapaxes(2, 3) + both
@@ -375,8 +378,14 @@ def conditional(Z: Any, cases: NDArray[np.bool_], groups: NDArray[np.intp]) -> E
                 sums[1:] += w[:, 0] * sums[:-1]
             mean = first[m] / sums[m][:, None]
             value += float(eta[chosen].sum() - np.log(sums[m]).sum())
-            slope = slope + z[chosen].sum(axis=0) - mean.sum(axis=0)
-            information += (second[m] / sums[m][:, None, None]).sum(axis=0) - mean.T @ mean
+            spread = second[m] / sums[m][:, None, None] - mean[:, :, None] * mean[:, None, :]
+            if by_row:
+                slope = slope + z[chosen].sum(axis=0) - np.einsum("sr,srj->j", mean, z)
+                flat = z.reshape(-1, len(b))
+                information += flat.T @ (spread @ z).reshape(flat.shape)
+            else:
+                slope = slope + z[chosen].sum(axis=0) - mean.sum(axis=0)
+                information += spread.sum(axis=0)
         return value, slope, information
 
     return evaluate

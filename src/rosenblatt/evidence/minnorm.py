@@ -53,6 +53,12 @@ class SolverProgress(StatusLine):
 
     point: Point | None = None
     passes = 0  # over all rows
+    whole = True  # whether the solver has all rows, so that its passes count
+
+    def count(self, passes: int) -> None:
+        """Count passes of the solver, unless its rows are a working set."""
+        if self.whole:
+            self.passes += passes
 
     def tell(self, point: Point) -> None:
         """Store the latest solution, and update the status line if it is due."""

@@ -316,6 +316,7 @@ class _Search(Blocks):
                 samples = [_thin(samples)]
         if not looks:
             raise ValueError("there are no rows; give at least one.")
+        progress.whole = self.whole
         progress.passes = 2 if self.whole else 1  # X in memory was checked for NaN before
         self.n = sum(labels.n for labels in self.labels)
         self.working = self.blocks.first() if self.whole else _thin(samples)
@@ -351,13 +352,11 @@ class _Search(Blocks):
         plain = SignedRows.of(
             *(rows, look),
             deadline=NEVER if quick else self.deadline,
-            progress=self.progress if self.whole else None,
+            progress=self.progress,
         )
         self.scale = float(plain.columns[0])
         self.progress.point = None
         decision = decide(plain, look, self.widest, self.known)
-        if decision.point is not None and not self.whole:
-            self.progress.tell(decision.point)
         if decision.verdict == "undecided":
             return self.undecided(decision.reason, decision.point)
         if decision.first is not None:

@@ -229,7 +229,7 @@ class SignedRows:
         columns, factors = (look or summarize(examples)).columns, None
         if even:
             if progress is not None:
-                progress.passes += 1
+                progress.count(1)
             columns, x0 = _scale_below_one(columns), abs(examples.x0)
             units = columns[bool(x0) :]
             rows = np.concatenate([largest_by_row(X, units) for _, X, _ in examples.batches()])
@@ -249,7 +249,7 @@ class SignedRows:
     def count_passes(self, count: int) -> None:
         """Count passes over the rows, if they are counted."""
         if self.progress is not None:
-            self.progress.passes += count
+            self.progress.count(count)
 
     @np.errstate(all="ignore")
     def scores(self, w: Floats) -> tuple[Floats, float]:

@@ -68,7 +68,8 @@ AdjustPlan = Callable[[Plan], Plan]  # replaces the plan that was found
 class Reader(NamedTuple):
     """Functions that read files of one format.
 
-    All of them get the file and its layout. Batches have the column types that the layout gives.
+    They get the file and, except `size`, its layout. Batches have the column types that the layout
+    gives.
     """
 
     batches: Callable[[Source, Layout], Iterator[Any]]

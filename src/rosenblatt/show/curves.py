@@ -60,7 +60,10 @@ class GuaranteeDisplay:
 
     Attributes
     ----------
-    axes_, figure_ : list of two Axes (the bounds, the cosine), and their Figure
+    axes_ : list of two Axes
+        Axes of the bounds and of the cosine.
+    figure_ : Figure
+        Figure of these axes.
 
     Examples
     --------
@@ -194,7 +197,10 @@ class PocketDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : Axes of the plot, and its Figure
+    ax_ : Axes
+        Axes of the plot.
+    figure_ : Figure
+        Figure of these axes.
 
     Examples
     --------
@@ -275,7 +281,10 @@ class OptimumDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : Axes of the plot, and its Figure
+    ax_ : Axes
+        Axes of the plot.
+    figure_ : Figure
+        Figure of these axes.
 
     Examples
     --------
@@ -354,7 +363,10 @@ class ExperimentDisplay:
 
     Attributes
     ----------
-    axes_, figure_ : list of two Axes (the updates, P[f≠g]), and their Figure
+    axes_ : list of two Axes
+        Axes of the updates and of P[f≠g].
+    figure_ : Figure
+        Figure of these axes.
 
     Examples
     --------

@@ -62,7 +62,10 @@ class BoundaryDisplay:
 
     Attributes
     ----------
-    ax_, figure_ : Axes of the plot, and its Figure
+    ax_ : Axes
+        Axes of the plot.
+    figure_ : Figure
+        Figure of these axes.
 
     Examples
     --------
@@ -184,7 +187,10 @@ class TraceDisplay:
 
     Attributes
     ----------
-    axes_, figure_ : list of one Axes per t, and their Figure
+    axes_ : list of Axes
+        One for each t.
+    figure_ : Figure
+        Figure of these axes.
 
     Examples
     --------
@@ -302,6 +308,7 @@ class TraceDisplay:
         at : sequence of int
             Values of t, ascending.
         """
+        at = self._select(at)
         examples, rivals = self.trace.known_origin().examples, self.trace.rivals
 
         def hypothesis(v: Floats) -> Hypothesis:

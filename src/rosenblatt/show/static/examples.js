@@ -132,7 +132,7 @@ function ring(rng) {
 }
 
 // Applicants for credit by salary and debt, both in thousands. The bank also considers age and
-// years in the job, which are not shown. Rule and applicants are those of `rosenblatt.read.credit`.
+// years in the job, which are not shown. Rule and applicants are those of `rosenblatt.experiments.credit`.
 function credit(rng) {
   const [points, targets] = [[], []];
   while (points.length < 60) {

@@ -1,34 +1,54 @@
 // Random: the random numbers of NumPy's `default_rng(seed)`, bit for bit, so that a seed gives the
 // same run here and in Python. The generator is PCG64 by M. E. O'Neill, seeded by NumPy's
-// SeedSequence.
+// SeedSequence. Integers of 128 bits are four words of 32 bits, the lowest first.
 
-const MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;
+const [K, L, M, N] = [0x9fccf645, 0x4385df64, 0x1fc65da4, 0x2360ed05]; // the multiplier
 const WORD = 2 ** 32;
 
 export class RandomGenerator {
   constructor(seed) {
-    const [state, step] = seedWords(seed);
-    this.step = BigInt.asUintN(128, (step << 1n) | 1n);
-    this.state = state + this.step;
+    const [a, b, c, d] = seedWords(seed); // the state, then the step, the upper halves first
+    this.step = doubledAndOne([...d, ...c]);
+    this.state = summed([...b, ...a], this.step);
     this.go();
-    this.kept = null; // the upper half of the last 64 bits, if it is still to be returned
+    this.drawn = new Uint32Array(2);
+    this.kept = new Uint32Array(1);
+    this.half = false; // whether the upper half of the last 64 bits is still to be returned
   }
 
+  // state ← state · multiplier + step
   go() {
-    this.state = BigInt.asUintN(128, this.state * MULTIPLIER + this.step);
+    const { state, step } = this;
+    const [a, b, c, d] = [state[0], state[1], state[2], state[3]];
+    const [ak, al, am] = [lower(a, K), lower(a, L), lower(a, M)];
+    const [bk, bl, ck] = [lower(b, K), lower(b, L), lower(c, K)];
+    const first = ak + step[0];
+    const second = carry(first) + step[1] + upper(a, K, ak) + al + bk;
+    const uppers = upper(a, L, al) + upper(b, K, bk);
+    const third = carry(second) + step[2] + uppers + am + bl + ck;
+    const last = upper(a, M, am) + upper(b, L, bl) + upper(c, K, ck);
+    state[0] = first;
+    state[1] = second;
+    state[2] = third;
+    state[3] =
+      carry(third) + step[3] + last + lower(a, N) + lower(b, M) + lower(c, L) + lower(d, K);
   }
 
-  // Return 64 random bits.
+  // Draw 64 random bits into `drawn`.
   bits() {
     this.go();
-    const [upper, turn] = [this.state >> 64n, this.state >> 122n];
-    const folded = BigInt.asUintN(64, upper ^ this.state);
-    return BigInt.asUintN(64, (folded >> turn) | (folded << (64n - turn)));
+    const { state } = this;
+    const [x, y] = [state[0] ^ state[2], state[1] ^ state[3]];
+    const [turn, by] = [state[3] >>> 26, (state[3] >>> 26) & 31];
+    const [low, high] = turn < 32 ? [x, y] : [y, x];
+    this.drawn[0] = by ? (low >>> by) | (high << (32 - by)) : low;
+    this.drawn[1] = by ? (high >>> by) | (low << (32 - by)) : high;
   }
 
   // Return a float of 53 random bits, 0 ≤ x < 1.
   random() {
-    return Number(this.bits() >> 11n) / 2 ** 53;
+    this.bits();
+    return (this.drawn[1] * 2 ** 21 + (this.drawn[0] >>> 11)) / 2 ** 53;
   }
 
   uniform(low, high) {
@@ -37,14 +57,11 @@ export class RandomGenerator {
 
   // Return 32 random bits: half of 64, the other half of which is returned next.
   word() {
-    if (this.kept !== null) {
-      const upper = this.kept;
-      this.kept = null;
-      return upper;
-    }
-    const bits = this.bits();
-    this.kept = Number(bits >> 32n);
-    return Number(bits & 0xffffffffn);
+    this.half = !this.half;
+    if (!this.half) return this.kept[0];
+    this.bits();
+    this.kept[0] = this.drawn[1];
+    return this.drawn[0];
   }
 
   // Return a uniform integer from 0 to most, by rejection.
@@ -62,24 +79,45 @@ export class RandomGenerator {
     const rejected = (WORD - most) % most;
     for (;;) {
       const drawn = this.word();
-      const low = Math.imul(drawn, most) >>> 0;
-      // As a double, the product is wrong by at most 2^11; without its lower word it is exact.
-      if (low >= rejected) return Math.round((drawn * most - low) / WORD);
+      if (lower(drawn, most) >= rejected) return upper(drawn, most);
     }
   }
 
   // Return 0 … count - 1 in random order.
   permutation(count) {
-    const order = Array.from({ length: count }, (_, n) => n);
+    const order = [];
+    for (let n = 0; n < count; n++) order.push(n);
     for (let i = count - 1; i >= 1; i--) {
       const j = this.upTo(i);
-      [order[i], order[j]] = [order[j], order[i]];
+      const other = order[j];
+      order[j] = order[i];
+      order[i] = other;
     }
     return order;
   }
 }
 
-// SeedSequence: the seed is hashed into four words, and these into the state and the step.
+const word = (value) => value >>> 0;
+
+// The two words of a product. As a double, the product is wrong by at most 2^11, so without its
+// lower word it is nearest to the right multiple of 2^32.
+const lower = (x, y) => word(Math.imul(x, y));
+const upper = (x, y, low = lower(x, y)) => Math.round((x * y - low) / WORD);
+const carry = (sum) => Math.floor(sum / WORD);
+
+function summed(x, y) {
+  let sum = 0;
+  return Uint32Array.from(x, (v, i) => {
+    sum = carry(sum) + v + y[i];
+    return sum;
+  });
+}
+
+function doubledAndOne(words) {
+  return Uint32Array.from(words, (v, i) => (v << 1) | (i ? words[i - 1] >>> 31 : 1));
+}
+
+// SeedSequence: the seed is hashed into four words, and these into eight.
 function seedWords(seed) {
   const hashed = hasher(0x43b0d7e5, 0x931e8875);
   const mix = (x, y) => {
@@ -92,9 +130,8 @@ function seedWords(seed) {
       if (from !== to) pool[to] = mix(pool[to], hashed(pool[from]));
     }
   }
-  const words = [...pool, ...pool].map(hasher(0x8b51f9dd, 0x58f38ded)).map(BigInt);
-  const joined = ([a, b, c, d]) => (b << 96n) | (a << 64n) | (d << 32n) | c;
-  return [joined(words.slice(0, 4)), joined(words.slice(4))];
+  const words = [...pool, ...pool].map(hasher(0x8b51f9dd, 0x58f38ded));
+  return [0, 2, 4, 6].map((i) => [words[i], words[i + 1]]);
 }
 
 // Return a function that mixes a word with a constant that changes from call to call.
