@@ -389,8 +389,8 @@ def evaluate(
         return f"{plural(len(y), 'row')} are too few for a held-out test (at least {MIN_ROWS})"
     else:
         rng = np.random.default_rng(options.seed)
-        size = TEST_SIZE if options.test_size is None else options.test_size
-        kind, splits = "held out", [stratified_split(y, size, rng)]
+        held_out = TEST_SIZE if options.test_size is None else options.test_size
+        kind, splits = "held out", [stratified_split(y, held_out, rng)]
         second = np.sort(data.examples.count_labels())[-2]
         if second < 2 or len(np.unique(y[splits[0][0]])) < 2:
             return "a held-out test would leave only one label to train on"
