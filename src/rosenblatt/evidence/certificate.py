@@ -1,4 +1,4 @@
-"""What all proofs have in common: claims, conflicts, errors, and JSON with a checksum."""
+"""Claims, conflicts, errors and the JSON format that all proofs have in common."""
 
 from __future__ import annotations
 
