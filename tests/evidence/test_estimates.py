@@ -11,6 +11,7 @@ from scipy import optimize
 from slow_likelihoods import log_likelihood
 
 import rosenblatt as rb
+from rosenblatt.evidence.likelihood import conditional
 
 sm = pytest.importorskip("statsmodels.api")
 DROP = 2.705543454095404  # 90 % quantile of chi-squared with 1 degree of freedom
@@ -372,6 +373,18 @@ def test_more_than_a_thousand_sparse_dummies_have_bounds():
     s = rb.separation(dummies, y, fit_intercept=False)
     # Its log-likelihood is -2·log(1 + exp(b)), which the bound lowers from 0 by DROP / 2.
     assert s.bounds == {"x5": pytest.approx(np.log(np.expm1(DROP / 4)))}
+
+
+def test_more_columns_than_rows_of_a_matched_set_change_no_likelihood():
+    rng = np.random.default_rng(10)
+    Z, sets, cases = rng.normal(size=(20, 2)), np.repeat(np.arange(4), 5), np.arange(20) % 5 < 2
+    few = conditional(Z, cases, sets)(np.array([0.3, -0.7]))
+    wide = np.column_stack((Z, np.zeros((20, 6))))  # derivatives are then computed by rows
+    value, slope, information = conditional(wide, cases, sets)(np.array([0.3, -0.7] + [0.0] * 6))
+    assert value == pytest.approx(few[0], rel=1e-12)
+    np.testing.assert_allclose(slope, [*few[1], *[0.0] * 6], rtol=1e-12)
+    np.testing.assert_allclose(information[:2, :2], few[2], rtol=1e-12)
+    assert not information[2:].any()
 
 
 def test_offset_weights_and_trials_of_a_model_are_used():

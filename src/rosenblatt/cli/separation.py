@@ -60,7 +60,6 @@ SHOWN = 40
     "--family",
     type=click.Choice(FAMILIES),
     default="binomial",
-    show_default=True,
     help="Kind of regression. poisson: any count model with a log link; ordinal: cumulative "
     "logit or probit; cox: --target TIME,EVENT; conditional: matched sets in --groups.",
 )

@@ -76,7 +76,6 @@ IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
     "--predict-with",
     type=click.Choice(["last", "average", "pocket"]),
     default="last",
-    show_default=True,
     help="Weights used to predict: the last, the average so far, or those with the fewest mistakes "
     "on recent rows (pocket).",
 )
@@ -84,11 +83,10 @@ IDLE_SECONDS = 0.2  # interval of status updates while no chunk arrives
     "--window",
     type=click.IntRange(min=1),
     default=1000,
-    show_default=True,
     metavar="N",
     help="Number of recent rows that the recent mistake rate and the pocket use.",
 )
-@click.option("--eta", type=ABOVE_0, default=1.0, show_default=True, help="Learning rate.")
+@click.option("--eta", type=ABOVE_0, default=1.0, help="Learning rate.")
 @click.option(
     "--intercept/--no-intercept",
     default=True,
